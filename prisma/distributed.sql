@@ -29,6 +29,15 @@ CREATE OR REPLACE FUNCTION event_running() RETURNS text[] AS $$
     FROM pg_snapshot_xip(pg_current_snapshot()) AS number, (SELECT "offset" FROM event_state UNION SELECT next FROM event_raise) AS offsets (used))
 $$ LANGUAGE sql STABLE;
 
+-- Not in the language SQL: Citus would find the table of each server in the plan of the statement that calls it.
+CREATE OR REPLACE FUNCTION event_position() RETURNS TABLE (server text, begun text, running text[]) AS $$ BEGIN
+  RETURN QUERY SELECT concat_ws(' ', (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint, 'public.event'::regclass::oid, s."offset", r.next),
+    event_prefix(coalesce(r.next, s."offset") +
+      CASE WHEN pg_is_in_recovery() THEN pg_snapshot_xmin(pg_current_snapshot()) ELSE pg_snapshot_xmax(pg_current_snapshot()) END::text::bigint),
+    event_running()
+  FROM event_state AS s LEFT JOIN event_raise AS r ON true;
+END $$ LANGUAGE plpgsql STABLE;
+
 CREATE OR REPLACE FUNCTION write_events() RETURNS trigger SET search_path = public, pg_temp AS $$
 DECLARE
   changed record;
@@ -40,8 +49,7 @@ BEGIN
       INSERT INTO event (tenant_app_id, type, resource_id, user_id, account_id) VALUES (changed.tenant_app_id, TG_ARGV[0], changed.id,
         CASE WHEN TG_ARGV[3] = 'user' THEN changed.id ELSE changed.user_id END, CASE WHEN TG_ARGV[3] = 'account' THEN changed.id ELSE changed.account_id END);
     END LOOP;
-  ELSIF TG_OP = 'UPDATE' THEN
-    NEW.updated_at := OLD.updated_at;
+  ELSIF TG_OP = 'UPDATE' AND TG_WHEN = 'AFTER' THEN
     IF NEW *= OLD THEN RETURN NULL; END IF;
     FOR changed IN SELECT rows.* FROM (SELECT NULL::text AS user_id, NULL::text AS account_id) AS missing,
       LATERAL (SELECT tenant_app_id, id, user_id, account_id FROM (SELECT NEW.*) AS new_row) AS rows
@@ -49,6 +57,15 @@ BEGIN
       INSERT INTO event (tenant_app_id, type, resource_id, user_id, account_id) VALUES (changed.tenant_app_id, TG_ARGV[1], changed.id,
         CASE WHEN TG_ARGV[3] = 'user' THEN changed.id ELSE changed.user_id END, CASE WHEN TG_ARGV[3] = 'account' THEN changed.id ELSE changed.account_id END);
     END LOOP;
+  ELSIF TG_OP = 'UPDATE' THEN
+    -- Citus lets no row get another tenant.
+    FOR changed IN SELECT rows.* FROM (SELECT NULL::text AS user_id, NULL::text AS account_id) AS missing,
+      LATERAL (SELECT tenant_app_id, id, user_id, account_id FROM (SELECT OLD.*) AS old_row) AS rows
+    LOOP
+      INSERT INTO event (tenant_app_id, type, resource_id, user_id, account_id) VALUES (changed.tenant_app_id, TG_ARGV[1], changed.id,
+        CASE WHEN TG_ARGV[3] = 'user' THEN changed.id ELSE changed.user_id END, CASE WHEN TG_ARGV[3] = 'account' THEN changed.id ELSE changed.account_id END);
+    END LOOP;
+    RETURN NEW;
   ELSE
     FOR changed IN SELECT rows.* FROM (SELECT NULL::text AS user_id, NULL::text AS account_id) AS missing,
       LATERAL (SELECT tenant_app_id, id, user_id, account_id FROM old_rows) AS rows
@@ -74,13 +91,25 @@ BEGIN
       INSERT INTO event (tenant_app_id, type, resource_id, user_id, account_id)
         VALUES (changed.tenant_app_id, 'PROFILE_SYNCED', changed.id, owner, changed.account_id);
     END LOOP;
-  ELSE
-    NEW.updated_at := OLD.updated_at;
+  ELSIF TG_OP = 'UPDATE' AND TG_WHEN = 'AFTER' THEN
     NEW.synced_at := OLD.synced_at;
     IF NEW *= OLD THEN RETURN NULL; END IF;
     SELECT user_id INTO owner FROM account WHERE tenant_app_id = NEW.tenant_app_id AND id = NEW.account_id;
     INSERT INTO event (tenant_app_id, type, resource_id, user_id, account_id)
       VALUES (NEW.tenant_app_id, 'PROFILE_SYNCED', NEW.id, owner, NEW.account_id);
+  ELSIF TG_OP = 'UPDATE' THEN
+    SELECT user_id INTO owner FROM account WHERE tenant_app_id = OLD.tenant_app_id AND id = OLD.account_id;
+    INSERT INTO event (tenant_app_id, type, resource_id, user_id, account_id)
+      VALUES (OLD.tenant_app_id, 'PROFILE_SYNCED', OLD.id, owner, OLD.account_id);
+    RETURN NEW;
+  ELSE
+    FOR changed IN SELECT tenant_app_id, id, account_id FROM old_rows LOOP
+      SELECT user_id INTO owner FROM account WHERE tenant_app_id = changed.tenant_app_id AND id = changed.account_id;
+      IF FOUND THEN
+        INSERT INTO event (tenant_app_id, type, resource_id, user_id, account_id)
+          VALUES (changed.tenant_app_id, 'PROFILE_SYNCED', changed.id, owner, changed.account_id);
+      END IF;
+    END LOOP;
   END IF;
   RETURN NULL;
 END
@@ -89,10 +118,18 @@ $$ LANGUAGE plpgsql;
 CREATE OR REPLACE FUNCTION write_email_events() RETURNS trigger SET search_path = public, pg_temp AS $$
 DECLARE
   own text := transaction_prefix();
+  tenants text[];
+  profiles text[];
   changed record;
   owner record;
 BEGIN
-  FOR changed IN SELECT DISTINCT tenant_app_id, profile_id FROM changed_rows LOOP
+  IF TG_OP = 'UPDATE' THEN
+    SELECT array_agg(tenant_app_id), array_agg(profile_id) INTO tenants, profiles FROM (
+      (TABLE changed_rows EXCEPT TABLE old_rows) UNION ALL (TABLE old_rows EXCEPT TABLE changed_rows)) AS different;
+  ELSE
+    SELECT array_agg(tenant_app_id), array_agg(profile_id) INTO tenants, profiles FROM changed_rows;
+  END IF;
+  FOR changed IN SELECT DISTINCT tenant_app_id, profile_id FROM unnest(tenants, profiles) AS email (tenant_app_id, profile_id) LOOP
     SELECT account.id, account.user_id INTO owner FROM profile JOIN account ON account.tenant_app_id = profile.tenant_app_id AND account.id = profile.account_id
       WHERE profile.tenant_app_id = changed.tenant_app_id AND profile.id = changed.profile_id;
     IF FOUND AND NOT EXISTS (SELECT FROM event AS written WHERE written.tenant_app_id = changed.tenant_app_id

@@ -16,6 +16,7 @@ import {
   type GivenValue,
   givenParameters,
   givenValue,
+  isChangedBy,
   unnestRows,
 } from '../../engine/db/write/unnest.ts'
 import { parseInput } from '../../engine/input/rules.ts'
@@ -29,6 +30,8 @@ import { profileIds } from './profile.ts'
 interface ProfileChange {
   readonly account: Account
   readonly change: Change
+  /** Undefined: the profile keeps its emails. */
+  readonly emails: readonly Email[] | undefined
 }
 
 /** All emails that a profile has after a change. */
@@ -46,6 +49,14 @@ const table = dataModel('Profile')
 const { list, toRow } = selectColumns(table)
 const changed = changeable.map((field) => table.columnOf(field))
 const valuesOfChange = changeValues(changed, whenMissing).map((read) => (of: ProfileChange) => read(of.change))
+
+// The emails are replaced by the next statement. They are compared as sets, as texts of rows.
+const hasOtherEmails = `given_emails IS NOT NULL AND
+  ARRAY(SELECT ROW(value, type, is_verified, is_primary)::text FROM email_record
+    WHERE tenant_app_id = $1 AND profile_id = stored.id ORDER BY 1) <>
+  ARRAY(SELECT ROW(value, type, "isVerified", "isPrimary")::text
+    FROM json_to_recordset(given_emails::json) AS email (value text, type text, "isVerified" boolean, "isPrimary" boolean) ORDER BY 1)`
+
 const upsert = { one: write(upsertText('one'), list), many: write(upsertText('many'), list) }
 
 /** The stored profile is locked and read in the statement itself, because an import does not lock the account. */
@@ -54,10 +65,13 @@ function upsertText(arity: Arity): string {
   const values = changed.map((column) =>
     changedValue(column, `coalesce(stored."${column.column}", ${givenValue(column)})`),
   )
-  const given = unnestRows(['id', 'account_id', 'platform', 'platform_account_id', ...changeColumns(changed)], 3, arity)
+  const isChange = changed.map((column) => isChangedBy(column, `stored."${column.column}"`))
+  const keys = ['id', 'account_id', 'platform', 'platform_account_id', 'emails']
+  const given = unnestRows([...keys, ...changeColumns(changed)], 3, arity)
   return `
     INSERT INTO profile (tenant_app_id, id, account_id, platform, platform_account_id, created_at, updated_at, synced_at, ${names.join(', ')})
-    SELECT $1, given_id, given_account_id, given_platform, given_platform_account_id, $2::timestamptz, $2::timestamptz, $2::timestamptz,
+    SELECT $1, given_id, given_account_id, given_platform, given_platform_account_id, $2::timestamptz,
+      CASE WHEN stored.id IS NULL OR ${isChange.join(' OR ')} OR ${hasOtherEmails} THEN $2::timestamptz ELSE stored.updated_at END, $2::timestamptz,
       ${values.join(', ')}
     FROM ${given} LEFT JOIN LATERAL (
       SELECT * FROM profile WHERE tenant_app_id = $1 AND account_id = given_account_id FOR UPDATE) AS stored ON true
@@ -79,6 +93,7 @@ async function upsertProfiles(
     ({ account }) => account.id,
     ({ account }) => account.platform,
     ({ account }) => account.platformAccountId,
+    ({ emails }) => emails && JSON.stringify(emails),
     ...valuesOfChange,
   ]
   const arity = arityOf(changes)
@@ -179,7 +194,7 @@ async function writeSyncs(
   const written = await upsertProfiles(
     sql,
     tenantAppId,
-    possible.map(({ accountId, change }) => ({ account: accounts.get(accountId) as Account, change })),
+    possible.map(({ accountId, ...sync }) => ({ account: accounts.get(accountId) as Account, ...sync })),
   )
   const replaced = possible.flatMap(({ accountId, emails }) =>
     emails ? [{ profileId: (written.get(accountId) as Profile).id, emails }] : [],

@@ -37,6 +37,7 @@ export const calledFunctions: readonly string[] = [
   'announce_events()',
   'event_horizon()',
   'event_offset()',
+  'event_position()',
   'event_prefix(bigint)',
   'event_running()',
   'next_event_id()',

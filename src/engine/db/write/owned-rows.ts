@@ -12,7 +12,7 @@ import {
   changedValue,
   changeValues,
   givenParameters,
-  setsColumn,
+  isChangedBy,
   unnestRows,
 } from './unnest.ts'
 
@@ -33,7 +33,7 @@ export interface OwnedRows {
   lock<M extends Model>(model: M, ids: readonly string[], strength: 'UPDATE' | 'KEY SHARE'): Promise<RowsById<M>>
   /** Inserts rows. Rows that violate a unique constraint are left out. */
   insert<M extends Model>(model: M, rows: readonly Omit<InsertedRow, 'tenantAppId'>[]): Promise<RowsById<M>>
-  /** Changes the given fields of rows, and the time of their last change if there are any. */
+  /** Changes the given fields of rows, and the time of their last change if a value is another one. */
   update<M extends Model>(
     model: M,
     fields: readonly string[],
@@ -129,7 +129,7 @@ export function rowsOf(sql: Sql, owner: Owner): OwnedRows {
 function updateText(table: Table, fields: readonly string[], first: number, arity: Arity): string {
   const columns = fields.map((field) => table.columnOf(field))
   const sets = columns.map((column) => `"${column.column}" = ${changedValue(column, `"${column.column}"`)}`)
-  const isChange = columns.map(setsColumn).join(' OR ')
+  const isChange = columns.map((column) => isChangedBy(column, `"${column.column}"`)).join(' OR ')
   return (
     `UPDATE "${table.name}" SET ${sets.join(', ')}, ` +
     `"updated_at" = CASE WHEN ${isChange} THEN $${first}::timestamptz ELSE "updated_at" END ` +

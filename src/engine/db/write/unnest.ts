@@ -59,6 +59,13 @@ export function setsColumn({ column }: Column): string {
   return `${givenName(setsName(column))}::boolean`
 }
 
+/** Whether a change sets a column to another value than it had before. */
+export function isChangedBy(column: Column, before: string): string {
+  // The type json has no equality, but PostgreSQL stores it as text, so the text is compared.
+  const text = column.type === 'Json' ? '::text' : ''
+  return `${setsColumn(column)} AND ${before}${text} IS DISTINCT FROM ${givenValue(column)}${text}`
+}
+
 /** Fields to set. Those that are absent or undefined keep their value. */
 export type Change = Readonly<Record<string, GivenValue | undefined>>
 
