@@ -127,6 +127,7 @@ export const environment = z.object({
   USAGE_RETENTION_DAYS: days.default(90),
   FETCH_PRIVATE_NETWORKS: privateNetworks.default(false),
   SECRET_KEYS: secretKeys,
+  RESPONSE_CACHE_MIB: integer('a number of MiB from 0 (none) to 16384', 0, 16_384).default(64),
   RATE_LIMIT: integer('a number of points, 0 (no limit) or more', 0).default(600_000),
   TOKEN_ISSUER: z.string().default('urn:fusion-gateway'),
   TRUSTED_ISSUERS: z.string().optional(),
@@ -229,6 +230,8 @@ function toConfig(env: Environment) {
     /** How long the process may take to stop after that. */
     shutdownMilliseconds: env.SHUTDOWN_TIMEOUT,
     ...limitsOf(env),
+    /** The most bytes of responses that a process keeps. */
+    responseCacheBytes: env.RESPONSE_CACHE_MIB * 1024 * 1024,
     /** The port of `/metrics`; undefined: the port of the gateway. */
     metricsPort: env.METRICS_PORT,
     /** How long `/metrics` returns the same response to everyone. Collecting the metrics takes milliseconds. */

@@ -1,10 +1,11 @@
-import { createEngineServices, type EngineOptions, type Services } from '../engine/context.ts'
+import { createEngineServices, type DomainParts, type EngineOptions, type Services } from '../engine/context.ts'
 import type { Database } from '../engine/db/database.ts'
 import type { AllowedNetworks } from '../engine/network/private-networks.ts'
 import { createAddressCheck } from '../engine/network/private-networks.ts'
 import type { Logger } from '../engine/telemetry/logger.ts'
 import { createEventFeed, type EventFeed } from './event/event-feed.ts'
 import { createEventLog } from './event/event-log.ts'
+import { loggedModels, readNews } from './event/read-news.ts'
 import { createJobStore, type JobStores } from './job/store/job-store.ts'
 import type { Backoff } from './job/store/transitions.ts'
 import { createUsageReader, type ReadUsage } from './usage/read-usage.ts'
@@ -37,7 +38,8 @@ export function createServices(
   options: ServicesOptions,
 ): Services & { readonly usageCounts: UsageCounts } {
   const usageCounts = createUsageCounts()
-  const engine = createEngineServices(database, { userModel: 'User', longModels: ['Job'], usageCounts }, options)
+  const parts: DomainParts = { userModel: 'User', longModels: ['Job'], usageCounts, logged: loggedModels, readNews }
+  const engine = createEngineServices(database, parts, options)
   const { metrics, queues } = engine
   const documents = createDocumentCache()
   return {

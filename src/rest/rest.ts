@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { GraphQLSchema } from 'graphql'
 import { requireScope } from '../engine/auth/scopes.ts'
 import type { Services } from '../engine/context.ts'
-import type { OperationRequest } from '../engine/graphql/operation/execute.ts'
+import type { OperationRequest, OperationResponse } from '../engine/graphql/operation/execute.ts'
 import type { Operations } from '../engine/graphql/operation/operations.ts'
 import type { Values } from '../engine/graphql/operation/prepare/coerce-variables.ts'
 import type { PreparedOperation } from '../engine/graphql/operation/prepare/prepare.ts'
@@ -13,8 +13,8 @@ import { fieldNamed } from '../engine/graphql/schema/deprecation.ts'
 import { metadataOf } from '../engine/graphql/schema/field-metadata.ts'
 import { prefixOf } from '../engine/http/base-url.ts'
 import { routePlugin } from '../engine/http/plugin.ts'
-import { type Authenticate, contextOf, readIdempotencyKey, viewerOf } from '../engine/http/request.ts'
-import { compressResponse, respondConditionally } from '../engine/http/response-body.ts'
+import { type Authenticate, contextOf, readIdempotencyKey, readsAnew, viewerOf } from '../engine/http/request.ts'
+import { compressResponse, respondConditionally, tagOf } from '../engine/http/response-body.ts'
 import { own } from '../engine/own.ts'
 import type { Route, RouteInput } from './route.ts'
 import { routes } from './routes.ts'
@@ -47,6 +47,12 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
   const { operation } = stored
   const deprecation = deprecationHeaders(operations.schema, operation)
 
+  /** What is made of a response is made once if the response is kept, for this route. */
+  const deriverOf =
+    ({ kept }: OperationResponse) =>
+    (name: string, make: () => string) =>
+      kept ? kept.derive(`${route.url} ${name}`, make) : make()
+
   // Each page has its own context, so that its rows are forgotten after it.
   const requestOf = (request: FastifyRequest, variables: Values): OperationRequest => ({
     operation,
@@ -54,6 +60,7 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
     context: contextOf(request, services),
     statements: request.statements,
     bodyLength: request.bodyLength,
+    readsAnew: readsAnew(request),
     held: request.held,
     idempotencyKey: readIdempotencyKey(request, request.body),
   })
@@ -63,14 +70,19 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
     const key = route.listKey ?? 'items'
     const isWhole = route.streams && query['limit'] === undefined && query['cursor'] === undefined
     const page = isWhole ? { first: maxPageSize } : variables
-    const { result, headers } = await operations.runOperation(requestOf(request, page))
-    reply.headers(headers)
-    const first = toPage(route, stored, connection, dataOf(route, result))
+    const response = await operations.runOperation(requestOf(request, page))
+    reply.headers(response.headers)
+    const derive = deriverOf(response)
+    const readFirst = once(() => toPage(route, stored, connection, dataOf(route, response.result)))
     if (!isWhole) {
-      if (first.next !== undefined)
-        reply.header('link', `<${prefixOf(request)}${urlOfPage(route, query, first.next)}>; rel="next"`)
-      return respondConditionally(request, reply, JSON.stringify({ [key]: first.items }))
+      const next = derive('next', () => readFirst().next ?? '')
+      const link = next === '' ? '' : `<${prefixOf(request)}${urlOfPage(route, query, next)}>; rel="next"`
+      if (link !== '') reply.header('link', link)
+      const body = derive('body', () => JSON.stringify({ [key]: readFirst().items }))
+      const tag = derive(`tag ${link}`, () => tagOf(reply, body))
+      return respondConditionally(request, reply, body, 'viewer', tag)
     }
+    const first = readFirst()
     reply.type('application/json; charset=utf-8')
     if (request.method === 'HEAD') return reply.send()
     // The cost of the first page covers the whole list.
@@ -83,11 +95,27 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
     })
   }
 
+  // Not the reply: a handler that returns it waits until the response is sent.
+  const bodyOf = (value: unknown) => {
+    const response = encode(stored.shape, value)
+    return JSON.stringify(route.listKey === undefined ? response : { [route.listKey]: response })
+  }
+
   async function respondWithOne(request: FastifyRequest, reply: FastifyReply, variables: Values) {
-    const { result, headers } = await operations.runOperation(requestOf(request, variables))
-    reply.headers(headers)
-    const value = valueAt(dataOf(route, result), route.response)
-    if (value == null) throw notFound()
+    const response = await operations.runOperation(requestOf(request, variables))
+    reply.headers(response.headers)
+    const readValue = () => {
+      const value = valueAt(dataOf(route, response.result), route.response)
+      if (value == null) throw notFound()
+      return value
+    }
+    if (route.method === 'GET') {
+      const derive = deriverOf(response)
+      const body = derive('body', () => bodyOf(readValue()))
+      const tag = derive('tag', () => tagOf(reply, body))
+      return respondConditionally(request, reply, body, 'viewer', tag)
+    }
+    const value = readValue()
     if (route.method === 'DELETE') {
       reply.code(204)
       return undefined
@@ -95,12 +123,8 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
     if (route.location) {
       reply.code(201).header('location', prefixOf(request) + route.location(value as { id: string }))
     }
-    const response = encode(stored.shape, value)
-    // Not the reply: a handler that returns it waits until the response is sent.
-    const body = JSON.stringify(route.listKey === undefined ? response : { [route.listKey]: response })
-    if (route.method === 'GET') return respondConditionally(request, reply, body)
     reply.type('application/json; charset=utf-8')
-    return body
+    return bodyOf(value)
   }
 
   app.route({
@@ -120,6 +144,14 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
         : respondWithList(request, reply, variables, route.connection)
     },
   })
+}
+
+function once<Value>(make: () => Value): () => Value {
+  let made: { readonly value: Value } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
 }
 
 interface PageInfo {

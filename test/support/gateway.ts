@@ -41,7 +41,9 @@ export async function createGateway(
   }
   const services = createServices(database, serviceSettings)
   const logger = createLogger({ logLevel: 'info' }, { write })
-  const app = await createApp({ ...settings, services, logger, load: patientLoad, ...options })
+  // Tests of reads repeat them. Tests of the memory set its size.
+  const patient = { load: patientLoad, responseCacheBytes: 0 }
+  const app = await createApp({ ...settings, services, logger, ...patient, ...options })
   return {
     app,
     services,

@@ -105,6 +105,7 @@ const Profile = builder.prismaObject('Profile', {
       type: 'DateTime',
       description: 'The time of the last synchronization.',
       columns: ['syncedAt', 'updatedAt'],
+      isUnlogged: true,
       // Rows that were written before this column existed were synchronized when they last changed.
       resolve: ({ syncedAt, updatedAt }) => syncedAt ?? updatedAt,
     }),
@@ -154,6 +155,7 @@ builder.queryField('profiles', (t) =>
     scope: 'profiles:read',
     description: `Returns the profiles of up to ${maxAccountIds} accounts, in the order of the ids. Each profile is returned once, and unknown ids are ignored.`,
     args: { accountIds: t.arg.idList({ required: true, description: 'The ids of the accounts.' }) },
+    root: { model: 'Profile', ids: 'accountIds' },
     resolve: async (_, { accountIds }, { loaders }) => {
       if (accountIds.length > maxAccountIds) {
         throw invalidField('accountIds', 'OUT_OF_RANGE', `must have at most ${maxAccountIds} entries`)

@@ -28,6 +28,7 @@ export const User = builder.prismaObject('User', {
     tenantAppId: t.exposeID('tenantAppId', { description: 'The id of the tenant app that the user belongs to.' }),
     tenantApp: t.field({
       type: TenantApp,
+      isUnlogged: true,
       description: 'The tenant app that the user belongs to.',
       resolve: (_user, _args, { viewer: { tenantAppId, tenantName } }) => ({ id: tenantAppId, name: tenantName }),
     }),

@@ -29,6 +29,8 @@ export interface RequestDatabase {
   actor?: string
   /** Observes each statement, if the request is traced. */
   observe?: StatementObserver | undefined
+  /** Whether its response was kept from an earlier one. */
+  isKept?: boolean
   /** How long it has waited, if that is measured. */
   waits?: Waits
 }

@@ -73,6 +73,15 @@ export function onUnread({ raw }: FastifyReply): (done: () => void) => void {
     })
 }
 
+/**
+ * Whether a client asks for a response that is read now. One that validates what it has does not: `fetch` adds
+ * `no-cache` to each request with `If-None-Match`, and what the memory returns is never out of date.
+ */
+export function readsAnew({ headers }: Pick<RequestState, 'headers'>): boolean {
+  const { 'cache-control': sent, 'if-none-match': tags } = headers
+  return sent !== undefined && tags === undefined && /\bno-(cache|store)\b/i.test(sent)
+}
+
 /** Creates a context for an authenticated request. */
 export function contextOf(request: RequestState, services: Services): Context {
   const { log, statements, trace, headers } = request

@@ -24,6 +24,7 @@ const audiences = {
  * validated before each use. The tag is weak because the same response is also sent compressed. The type is JSON unless
  * the reply has one.
  *
+ * @param tag its tag, if it is known: {@link tagOf} the body and the header `Link`
  * @returns the body; undefined, with status 304, if the client has it already
  * @see https://www.rfc-editor.org/rfc/rfc9110#name-conditional-requests
  */
@@ -32,11 +33,9 @@ export function respondConditionally(
   reply: FastifyReply,
   body: string,
   audience: keyof typeof audiences = 'viewer',
+  tag = tagOf(reply, body),
 ): string | undefined {
   const { cacheControl, dependsOn } = audiences[audience]
-  // The link to the next page can appear while the page stays the same.
-  const link = reply.getHeader('link') ?? ''
-  const tag = hash('sha256', `${link}\n${body}`, 'base64url')
   const vary = [reply.getHeader('vary') ?? [], dependsOn].flat().join(', ')
   reply.headers({ etag: `W/"${tag}"`, 'cache-control': cacheControl, vary })
   if (includesTag(request.headers['if-none-match'], tag)) {
@@ -45,6 +44,11 @@ export function respondConditionally(
   }
   if (!reply.hasHeader('content-type')) reply.type('application/json; charset=utf-8')
   return body
+}
+
+/** The tag of a response. The link to the next page can appear while the page stays the same. */
+export function tagOf(reply: FastifyReply, body: string): string {
+  return hash('sha256', `${reply.getHeader('link') ?? ''}\n${body}`, 'base64url')
 }
 
 /**

@@ -94,6 +94,23 @@ export function createMetrics({ showsTenants = true } = {}) {
       'Compiled operations. A steady rise means that clients do not repeat their documents',
     ),
 
+    keptResponses: {
+      lookups: counter(
+        'fusion_response_cache_lookups_total',
+        'Queries whose response was looked for in the memory of responses by outcome: hit or miss',
+        ['outcome'],
+      ),
+      invalidations: counter(
+        'fusion_response_cache_invalidations_total',
+        'Responses that the memory has forgotten because of a change',
+      ),
+      bytes: new Gauge({
+        name: 'fusion_response_cache_bytes',
+        help: 'The memory that kept responses take, in bytes, about',
+        registers,
+      }),
+    },
+
     replicaIsUsable: new Gauge({
       name: 'fusion_replica_usable',
       help: '1 while reads use the replica, 0 while it is down or lags',

@@ -17,6 +17,7 @@ import type { Logger } from '../../telemetry/logger.ts'
 import { errorAtEachPath, maxErrors, withMasks } from '../schema/masked.ts'
 import type { Values } from './prepare/coerce-variables.ts'
 import { hasScopes, type PreparedOperation } from './prepare/prepare.ts'
+import type { KeptResponse } from './response-memory.ts'
 
 /** An operation to execute, with the variables as the client sent them. */
 export interface Execution {
@@ -35,6 +36,8 @@ export interface OperationRequest extends Execution {
   readonly statements: RequestDatabase
   readonly bodyLength: number
   readonly held: Held
+  /** Whether the client asks for a response that is read now, and not one from the memory. */
+  readonly readsAnew?: boolean
   /** With a key, a mutation runs once however often it is sent. */
   readonly idempotencyKey?: IdempotencyKey | undefined
 }
@@ -44,6 +47,8 @@ export interface OperationResponse {
   readonly result: ExecutionResult
   /** The length of its data as JSON, about, in characters. */
   readonly length: number
+  /** The response in the memory, if it is kept there. */
+  readonly kept?: KeptResponse | undefined
   /** Whether it is stored now, for an idempotency key. */
   readonly isStored: boolean
   readonly headers: Readonly<Record<string, string>>

@@ -1,3 +1,4 @@
+import type { ExecutionResult } from 'graphql'
 import type { Viewer } from '../../auth/viewer.ts'
 import type { Services } from '../../context.ts'
 import { GatewayError, retryAfterSeconds, withHeaders } from '../../errors.ts'
@@ -17,7 +18,9 @@ import {
 import { countErrors, executeOnce, executeOperation, type OperationRequest, type OperationResponse } from './execute.ts'
 import { createPreparer, type Preparation, type PreparedOperation, type Preparer } from './prepare/prepare.ts'
 import type { Schemas } from './prepare/schemas.ts'
+import { createResponseMemory, type KeptResponse } from './response-memory.ts'
 import { createSubscribe, type Subscribe } from './subscribe.ts'
+import { WrittenResult } from './written-result.ts'
 
 /**
  * Runs the operations of both APIs: prepares them, takes their cost, chooses the server for their reads, executes
@@ -58,6 +61,8 @@ export interface OperationsOptions {
   /** The keys that have written recently; undefined if there are no replicas. */
   readonly recentWrites?: RecentWrites | undefined
   readonly introspection: boolean
+  /** The most bytes of responses that are kept. None by default. */
+  readonly responseCacheBytes?: number
 }
 
 /**
@@ -83,12 +88,14 @@ const storedFactor = 10
 
 /** Returns the functions that run operations. */
 export function createOperations(options: OperationsOptions): Operations {
-  const { schemas, services, limits, recentWrites, introspection } = options
+  const { schemas, services, limits, recentWrites, introspection, responseCacheBytes = 0 } = options
   const { queues, unsent } = limits
   const preparer = createPreparer({ ...services, schemas, introspection })
   const usage = createUsageRecorder(services.usageCounts)
   const admissions = createAdmissions(limits.points, usage)
   const subscribe = createSubscribe({ admissions, limits })
+  const memory =
+    responseCacheBytes > 0 ? createResponseMemory({ ...services, maxBytes: responseCacheBytes }) : undefined
 
   async function prepareInTurn(...[viewer, text, operationName, isAbandoned]: Parameters<Operations['prepareFor']>) {
     const prepare = () => preparer.prepare(text, operationName)
@@ -100,17 +107,24 @@ export function createOperations(options: OperationsOptions): Operations {
     return prepared
   }
 
-  /** Admits a query or a mutation, executes it in turn, takes the points of its length, and counts it until sent. */
+  /**
+   * Admits a query or a mutation, executes it in turn or has its response in the memory, takes the points of its length,
+   * and counts it until sent.
+   */
   async function run(request: OperationRequest): Promise<OperationResponse> {
     const { operation, context, statements, held } = request
     const { viewer } = context
     let admission = await admissions.admit(request)
+    const remembered = request.readsAnew ? undefined : await memory?.find(request)
     try {
       await unsent.check(viewer)
-      const execute = () => executeAdmitted(request)
-      const response = isLong(operation, admission.cost)
-        ? await queues.operations.run(viewer, execute, () => statements.isAbandoned === true)
-        : await execute()
+      const execute = () => executeAdmitted(request, remembered?.keep !== undefined)
+      const executeInTurn = () =>
+        isLong(operation, admission.cost)
+          ? queues.operations.run(viewer, execute, () => statements.isAbandoned === true)
+          : execute()
+      const response = remembered?.response ? responseOf(remembered.response) : await executeInTurn()
+      statements.isKept = remembered?.response !== undefined
       const { result, length, isStored } = response
       admission = await admissions.raise(request, admission, pointsOfLength(length) * (isStored ? storedFactor : 1))
       // A mutation has had its effect, so its response must say so, whatever its length.
@@ -120,21 +134,35 @@ export function createOperations(options: OperationsOptions): Operations {
         held.untilOver(operation.kind === 'query' ? await unsent.take(viewer, size) : unsent.hold(viewer, size))
       }
       const { cost: requested, budget, headers } = admission
-      const cost = { requested, actual: operation.countNodes(result.data), remaining: budget?.remaining ?? null }
-      return { ...response, result: { ...result, extensions: { cost } }, headers: { ...headers, ...response.headers } }
+      const nodes = remembered?.response?.nodes ?? operation.countNodes(result.data)
+      const extensions = { cost: { requested, actual: nodes, remaining: budget?.remaining ?? null } }
+      const { data, errors } = remembered?.keep ? result : noResult
+      const kept = remembered?.response ?? (data && !errors ? remembered?.keep?.({ data, length, nodes }) : undefined)
+      return {
+        ...response,
+        kept,
+        result: kept ? new WrittenResult(kept.text, extensions) : { ...result, extensions },
+        headers: { ...headers, ...(remembered && cacheStatusOf(remembered.response)), ...response.headers },
+      }
     } catch (error) {
       throw error instanceof GatewayError ? withHeaders(error, admission.headers) : error
+    } finally {
+      remembered?.release()
     }
   }
 
-  /** Executes an admitted operation: a query on the primary or a replica, a mutation once per idempotency key. */
-  async function executeAdmitted(request: OperationRequest): Promise<OperationResponse> {
+  /**
+   * Executes an admitted operation: a query on the primary or a replica, a mutation once per idempotency key.
+   *
+   * @param isToKeep whether the response is kept, so that it must be read from the primary
+   */
+  async function executeAdmitted(request: OperationRequest, isToKeep = false): Promise<OperationResponse> {
     const { operation, context, statements } = request
     const { viewer } = context
     const { keyId } = viewer
     const isQuery = operation.kind === 'query'
     // A key sees what it wrote: its queries read from no replica for a while.
-    if (isQuery && recentWrites) statements.mayLag = !(await recentWrites.has(keyId))
+    if (isQuery && recentWrites) statements.mayLag = !isToKeep && !(await recentWrites.has(keyId))
     statements.payer = viewer
     if (!isQuery) statements.actor = `${keyId} ${statements.requestId}`
     const waits = { pending: 0, since: 0, milliseconds: 0 }
@@ -187,7 +215,7 @@ export function createOperations(options: OperationsOptions): Operations {
         () => run(request),
         ({ result }) => result.errors !== undefined,
       ),
-    executeAdmitted,
+    executeAdmitted: (request) => executeAdmitted(request),
     subscribe: (request) =>
       usage.record(
         request,
@@ -195,6 +223,18 @@ export function createOperations(options: OperationsOptions): Operations {
         ({ events }) => !(Symbol.asyncIterator in events),
       ),
   }
+}
+
+const noResult: ExecutionResult = {}
+
+/** A response from the memory. What is sent of it is its text. */
+function responseOf({ length }: KeptResponse): OperationResponse {
+  return { result: noResult, length, isStored: false, headers: {} }
+}
+
+/** Whether a response is from the memory. @see https://www.rfc-editor.org/rfc/rfc9211 */
+function cacheStatusOf(kept: KeptResponse | undefined) {
+  return { 'cache-status': kept ? 'fusion; hit' : 'fusion; fwd=miss' }
 }
 
 type Outcome = Awaited<ReturnType<typeof executeOnce>>

@@ -1,6 +1,7 @@
 import type { FieldNode } from 'graphql'
 import type { FieldScope } from '../../auth/scopes.ts'
 import type { Context } from '../../context.ts'
+import type { Model } from '../../db/data-model.ts'
 import type { Relation } from '../../db/read/relation.ts'
 import type { Deprecation } from './deprecation.ts'
 
@@ -48,6 +49,13 @@ export interface FieldMetadata {
   }
   /** The columns that the field reads, if it reads others than the one with its name. */
   readonly columns?: readonly string[]
+  /**
+   * The model of the rows that a field of Query reads, the argument with the ids that it starts from, if it has one,
+   * and whether it reads rows of other models too.
+   */
+  readonly root?: { readonly model: Model; readonly ids?: string; readonly readsOthers?: boolean }
+  /** Whether its value can change without an event of the log. Responses with it are not kept (response-memory.ts). */
+  readonly isUnlogged?: boolean
   /** Why the field is deprecated, instead of Pothos' `deprecationReason`. */
   readonly deprecation?: Deprecation
 }

@@ -41,7 +41,8 @@ type Resolver<Types extends SchemaTypes> = GraphQLFieldResolver<unknown, Types['
  */
 class FieldPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(field: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
-    const { scope, isMasked, isSecret, cost, relation, columns, deprecation } = field.pothosOptions as FieldMetadata
+    const { scope, isMasked, isSecret, cost, relation, columns, root, isUnlogged, deprecation } =
+      field.pothosOptions as FieldMetadata
     if (field.deprecationReason != null) {
       throw new Error(
         `${field.parentType}.${field.name} needs dates: declare \`deprecation\` instead of \`deprecationReason\``,
@@ -50,7 +51,17 @@ class FieldPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     const ofType = this.buildCache.getTypeConfig(field.parentType).pothosOptions.scope
     const isNullable = isMasked || field.parentType === 'Query'
     const isNullByError = isNullable && !field.type.nullable
-    const declared = { scope: scope ?? ofType, isMasked, isSecret, cost, relation, columns, deprecation }
+    const declared = {
+      scope: scope ?? ofType,
+      isMasked,
+      isSecret,
+      cost,
+      relation,
+      columns,
+      root,
+      isUnlogged,
+      deprecation,
+    }
     const metadata = { ...declared, isNullByError }
     const known = { ...field, extensions: { ...field.extensions, [metadataKey]: metadata } }
     const needed = scopeOf(known)

@@ -53,6 +53,7 @@ export function defineList(name: string, { model, type, plural, scope, descripti
         type,
         scope,
         description: `${description} ${order}`,
+        root: { model },
         cost: {
           extra: ({ filter, thenBy }) =>
             [thenBy ?? []].flat().length > 0 || selection?.filter.isScan((filter ?? {}) as FilterValues)
@@ -119,6 +120,7 @@ function defineConnection({
                 nullable: true,
                 description: `About the number of ${plural} in the whole list, as the database estimates it without counting. It can be off by a multiple. Null if the filter has a condition on a text or an id. Below another object it is the exact number.`,
                 cost: { extra: (_, isOfRoot) => (isOfRoot ? pointsOfShortStatement : rowsOfParent) },
+                isUnlogged: true,
                 resolve: (parent) => (parent as typeof parent & Counted).estimate(),
               }),
             },

@@ -103,6 +103,7 @@ export function defineQueryById<M extends Model>(
       scope,
       description: `Returns the ${name} with this id, or null if your tenant has none.`,
       args: { id: t.arg.id({ required: true, description: `The id of the ${name}.` }) },
+      root: { model: relation.model, ids: 'id' },
       resolve: (_, { id }, { loaders }) => loadRow(loaders, relation, id) as never,
     }),
   )

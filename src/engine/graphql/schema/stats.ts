@@ -110,6 +110,7 @@ export function defineStats(name: string, { model, type, filter, plural, scope }
       description: `Statistics of your tenant's ${plural}. What is selected of them is read with one statement.`,
       cost: { extra: (args) => (filter.isScan((args['filter'] ?? {}) as never) ? pointsOfScan : 0) },
       args: { filter: t.arg({ type: filter.type, description: `Selects ${plural}. All by default.` }) },
+      root: { model, readsOthers: true },
       resolve: (_, args, context) =>
         context.loaders.stats(model, filter.conditionsOf((args.filter ?? {}) as never, context)),
     }),

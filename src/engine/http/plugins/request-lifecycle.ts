@@ -161,6 +161,7 @@ export function logOutcome(
       operation,
       status,
       ...(isCutOff && { cutOff: true }),
+      ...(statements?.isKept && { cached: true }),
       limit: refusal?.limit,
       durationMs: Math.round(milliseconds * 10) / 10,
       sql: statements?.statements ?? 0,

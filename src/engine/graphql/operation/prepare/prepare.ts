@@ -19,6 +19,7 @@ import { LRUCache } from 'lru-cache'
 import type { Scope } from '../../../auth/scopes.ts'
 import type { Viewer } from '../../../auth/viewer.ts'
 import type { Context } from '../../../context.ts'
+import type { Model } from '../../../db/data-model.ts'
 import type { ReadPlan } from '../../../db/read/relation.ts'
 import { own } from '../../../own.ts'
 import type { Metrics } from '../../../telemetry/metrics.ts'
@@ -26,6 +27,7 @@ import { maxNameLength, type OperationSummary } from '../../../telemetry/usage.t
 import { metadataOf } from '../../schema/field-metadata.ts'
 import { coerceVariables, type Values } from './coerce-variables.ts'
 import { createCost, createNodeCount } from './cost.ts'
+import { type Dependencies, dependenciesOf } from './dependencies.ts'
 import { createPlanner } from './plan.ts'
 import { createDocumentReader, type ReadDocument } from './read-document.ts'
 import { declareCoerced, type Schemas } from './schemas.ts'
@@ -126,6 +128,13 @@ export interface PreparedOperation {
   coerce(variables: Values): ReturnType<typeof coerceVariables>
   /** Its reads, for coerced variables and the request. */
   planOf(coerced: Values, context: Context): ReadPlan
+  /**
+   * What its response depends on.
+   *
+   * @param logged the models of whose rows each change is an event
+   * @returns undefined if the response can change without an event
+   */
+  dependenciesOn(logged: ReadonlySet<Model>): Dependencies | undefined
   /** Notes for how long a run kept the event loop busy, in milliseconds. */
   addRunTime(milliseconds: number): void
   /** How long its last runs kept the event loop busy, in milliseconds; undefined before the first run has ended. */
@@ -276,6 +285,7 @@ function prepareOperation(
     ...createCost(definition, selection),
     countNodes: createNodeCount(selection.fields),
     planOf: createPlanner(selection),
+    dependenciesOn: (logged) => dependenciesOf(selection, logged),
     coerce: (variables) => coerceVariables(schema, definition, variables),
     addRunTime(milliseconds) {
       // A long run counts for some runs after it: other variables can make the next one short.

@@ -1,0 +1,66 @@
+import type { Model } from '../../engine/db/data-model.ts'
+import type { Change, LogNews, LogPosition } from '../../engine/db/log-news.ts'
+import type { Sql } from '../../engine/db/sql.ts'
+import { statement } from '../../engine/db/statement.ts'
+import type { EventType } from './event.ts'
+
+/** The models of whose rows each change is an event (test/events/every-column.test.ts). */
+export const loggedModels: readonly Model[] = ['User', 'Account', 'Profile', 'EmailRecord']
+
+/** The models whose rows can have changed with an event. Rows are deleted with the row that they belong to. */
+const modelsOf: Partial<Record<EventType, readonly Model[]>> = {
+  USER_CREATED: ['User'],
+  USER_UPDATED: ['User'],
+  USER_DELETED: ['User'],
+  ACCOUNT_LINKED: ['Account'],
+  ACCOUNT_UPDATED: ['Account'],
+  ACCOUNT_UNLINKED: ['Account', 'Profile', 'EmailRecord'],
+  PROFILE_SYNCED: ['Profile', 'EmailRecord'],
+}
+
+/** More changes are not looked at one by one. */
+const maxChanges = 500
+
+/** Greater than every id. */
+const end = 'evt_g'
+
+/**
+ * Reads what has changed in a tenant after a position in its log. A transaction becomes visible as a whole, so its
+ * events are those of the transactions that ran at the position, and those with ids from `begun` on.
+ *
+ * Each part reads the index to its limit. `EXISTS` would get a sequential scan as its generic plan.
+ */
+export async function readNews(sql: Sql, tenantAppId: string, after: LogPosition | undefined): Promise<LogNews> {
+  const rows = await sql.query(news, [tenantAppId, after?.begun ?? end, after?.running ?? []])
+  const [[server, begun, running] = []] = rows
+  const position = { begun: String(begun), running: running as string[] }
+  const events = rows.filter(([, , , type]) => type !== null)
+  return {
+    server: String(server),
+    position,
+    changes: events.length > maxChanges ? undefined : events.flatMap(toChange),
+  }
+}
+
+function toChange([, , , type, ...ids]: readonly unknown[]): Change[] {
+  const models = modelsOf[type as EventType]
+  return models ? [{ models, ids: ids.filter((id) => typeof id === 'string') }] : []
+}
+
+const page = (condition: string) => `
+  (SELECT event.type, event.resource_id, event.user_id, event.account_id FROM event
+    WHERE event.tenant_app_id = $1 AND ${condition} ORDER BY event.id LIMIT ${maxChanges + 1})`
+
+// The search for an event that no tenant has makes Citus evaluate the position where the events of the tenant are.
+const news = statement(
+  `
+  SELECT position.server, position.begun, position.running, event.type, event.resource_id, event.user_id, event.account_id
+  FROM (SELECT count(*) FROM event WHERE tenant_app_id = $1 AND id = '') AS routed
+    CROSS JOIN LATERAL event_position() AS position
+    LEFT JOIN LATERAL (
+      ${page('event.id >= $2')}
+      UNION ALL SELECT late.* FROM unnest($3::text[]) AS prefix
+      CROSS JOIN LATERAL ${page(`event.id > prefix AND event.id < prefix || 'g'`)} AS late
+    ) AS event ON true`,
+  { isShortRead: true },
+)

@@ -1,0 +1,31 @@
+import type { Model } from './data-model.ts'
+import type { Sql } from './sql.ts'
+
+/** A position in the log of a tenant: what a snapshot of the database has seen of it. */
+export interface LogPosition {
+  /** Transactions that the snapshot could not know write events with ids from here on. */
+  readonly begun: string
+  /** The beginnings of the ids of the transactions that ran. */
+  readonly running: readonly string[]
+}
+
+/** A change of a row. */
+export interface Change {
+  /** The models whose rows can have changed with it. */
+  readonly models: readonly Model[]
+  /** The ids of the row and of the rows that it belongs to. */
+  readonly ids: readonly string[]
+}
+
+/** What the log of a tenant says. */
+export interface LogNews {
+  /** Differs if the log is another one than before, such as that of a restored backup. */
+  readonly server: string
+  /** Where the log is read from the next time. */
+  readonly position: LogPosition
+  /** The changes after the position from which it was read; undefined if there are too many. */
+  readonly changes: readonly Change[] | undefined
+}
+
+/** Reads what has changed after a position, and without one only a position, by one statement and in its snapshot. */
+export type ReadNews = (sql: Sql, tenantAppId: string, after: LogPosition | undefined) => Promise<LogNews>

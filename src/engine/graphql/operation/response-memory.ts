@@ -1,0 +1,344 @@
+import { hash } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
+import type { Model } from '../../db/data-model.ts'
+import type { Database } from '../../db/database.ts'
+import type { Change, LogPosition, ReadNews } from '../../db/log-news.ts'
+import type { Metrics } from '../../telemetry/metrics.ts'
+import type { OperationRequest } from './execute.ts'
+import type { Dependencies } from './prepare/dependencies.ts'
+import type { PreparedOperation } from './prepare/prepare.ts'
+
+// Responses that were read before. A response from here equals what reading would have returned at a moment between the
+// arrival of the request and its response, because the log of events, which has every change of the rows, is asked
+// before each use (docs/caching.md).
+
+export interface ResponseMemoryOptions {
+  /** The most bytes that it keeps. */
+  readonly maxBytes: number
+  readonly database: Pick<Database, 'sql'>
+  /** The models of whose rows each change is an event. */
+  readonly logged: ReadonlySet<Model>
+  readonly readNews: ReadNews
+  readonly metrics: Pick<Metrics, 'keptResponses'>
+}
+
+export type ResponseMemory = ReturnType<typeof createResponseMemory>
+
+/** The response to a query that may be kept. */
+export interface Remembered {
+  /** The response, if it is kept. Otherwise the query has to be executed. */
+  readonly response: KeptResponse | undefined
+  /**
+   * Keeps the response to the executed query, if nothing has changed meanwhile. The query must have read from the
+   * primary, where the log was asked. Absent if the query was not requested lately.
+   */
+  readonly keep?: (response: NewResponse) => KeptResponse
+  /** Called at the end, whether or not the response was kept. */
+  release(): void
+}
+
+interface NewResponse {
+  readonly data: unknown
+  /** Its length, in characters, as limits count it. */
+  readonly length: number
+  /** The number of its nodes. */
+  readonly nodes: number
+}
+
+/** A response that is kept. */
+export interface KeptResponse extends Pick<NewResponse, 'length' | 'nodes'> {
+  /** Its data as JSON. */
+  readonly text: string
+  /** Returns a text that is made of the response once, such as its body in REST. */
+  derive(name: string, make: () => string): string
+}
+
+/** How long a response stays without being read anew, for writes that the log does not have. */
+const maxAgeMilliseconds = 5 * 60_000
+
+/** A response is kept if it is asked for again within this time. */
+const repeatMilliseconds = 60_000
+
+/** Requests with longer bodies are rarely repeated. */
+const maxBodyLength = 16 * 1024
+
+/** The bytes of an entry besides its texts, about: its key, and its places in maps. */
+const entryBytes = 400
+
+/** An operation and variables that were requested by viewers with the same rights. */
+interface Entry {
+  readonly key: string
+  readonly dependencies: Dependencies
+  readonly ids: readonly string[] | undefined
+  readonly derived: Map<string, string>
+  askedAt: number
+  bytes: number
+  kept: { readonly response: KeptResponse; readonly readAt: number } | undefined
+}
+
+/** A response that is being read: the log is asked for other requests meanwhile. */
+interface Reading extends Pick<Entry, 'dependencies' | 'ids'> {
+  isOutdated: boolean
+}
+
+/** What is kept for a tenant. */
+interface TenantMemory {
+  /** The least recently requested first. */
+  readonly entries: Map<string, Entry>
+  readonly readings: Set<Reading>
+  /** The entries with a response that start from rows, by the ids of these. */
+  readonly byId: Map<string, Set<Entry>>
+  /** The other entries with a response. */
+  readonly ofModels: Set<Entry>
+  bytes: number
+  server: string | undefined
+  position: LogPosition | undefined
+  /** The question to the log that is under way, and the one that is sent after it. */
+  asking: Promise<void>
+  asksNext: Promise<void> | undefined
+}
+
+/** Creates the memory of a process. */
+export function createResponseMemory({ maxBytes, database, logged, readNews, metrics }: ResponseMemoryOptions) {
+  const { keptResponses } = metrics
+  const maxOfTenant = maxBytes / 4
+  const maxOfEntry = maxBytes / 8
+  /** The least recently requested first. */
+  const tenants = new Map<string, TenantMemory>()
+  const known = new WeakMap<PreparedOperation, { readonly number: number; readonly dependencies?: Dependencies }>()
+  let numbers = 0
+  let bytes = 0
+
+  function operationOf(operation: PreparedOperation) {
+    const found = known.get(operation)
+    if (found) return found
+    numbers += 1
+    const dependencies = operation.kind === 'query' ? operation.dependenciesOn(logged) : undefined
+    const added = { number: numbers, ...(dependencies && { dependencies }) }
+    known.set(operation, added)
+    return added
+  }
+
+  function memoryOf(tenantAppId: string): TenantMemory {
+    const memory = tenants.get(tenantAppId) ?? newMemory()
+    tenants.delete(tenantAppId)
+    tenants.set(tenantAppId, memory)
+    return memory
+  }
+
+  function resize(memory: TenantMemory, entry: Entry, size: number): void {
+    memory.bytes += size - entry.bytes
+    bytes += size - entry.bytes
+    entry.bytes = size
+    keptResponses.bytes.set(bytes)
+  }
+
+  /** Forgets the response of an entry, and remembers that it was requested. */
+  function forgetResponse(memory: TenantMemory, entry: Entry): void {
+    if (!entry.kept) return
+    entry.kept = undefined
+    entry.derived.clear()
+    memory.ofModels.delete(entry)
+    for (const id of entry.ids ?? []) {
+      const ofId = memory.byId.get(id)
+      ofId?.delete(entry)
+      if (ofId?.size === 0) memory.byId.delete(id)
+    }
+    resize(memory, entry, entryBytes)
+  }
+
+  function remove(memory: TenantMemory, entry: Entry): void {
+    forgetResponse(memory, entry)
+    resize(memory, entry, 0)
+    memory.entries.delete(entry.key)
+  }
+
+  function forgetAll(memory: TenantMemory): void {
+    for (const entry of memory.entries.values()) forgetResponse(memory, entry)
+    for (const reading of memory.readings) reading.isOutdated = true
+  }
+
+  /** Removes what was requested least recently, until the rest has room. */
+  function makeRoom(memory: TenantMemory): void {
+    while (memory.bytes > maxOfTenant) removeFirst(memory)
+    for (const [tenantAppId, oldest] of tenants) {
+      while (bytes > maxBytes && oldest.entries.size > 0) removeFirst(oldest)
+      if (bytes <= maxBytes) return
+      if (oldest.readings.size === 0) tenants.delete(tenantAppId)
+    }
+  }
+
+  function removeFirst(memory: TenantMemory): void {
+    for (const entry of memory.entries.values()) {
+      remove(memory, entry)
+      return
+    }
+  }
+
+  function apply(memory: TenantMemory, { models, ids }: Change): void {
+    const isOutdated = (one: Pick<Entry, 'dependencies' | 'ids'>) =>
+      models.some((model) => one.dependencies.models.has(model)) &&
+      (one.ids === undefined || ids.some((id) => one.ids?.includes(id)))
+    for (const reading of memory.readings) reading.isOutdated ||= isOutdated(reading)
+    const entries = [memory.ofModels, ...ids.map((id) => memory.byId.get(id) ?? none)].flatMap((some) => [...some])
+    for (const entry of entries) {
+      if (!isOutdated(entry)) continue
+      forgetResponse(memory, entry)
+      keptResponses.invalidations.inc()
+    }
+  }
+
+  /**
+   * Asks the log what has changed, and forgets the responses that it concerns. Requests wait for the first question
+   * that is sent after they have arrived, so those of one turn of the event loop share one. One is sent after the other
+   * has been answered, so their snapshots are in the same order.
+   */
+  function askLog(request: OperationRequest, memory: TenantMemory): Promise<void> {
+    memory.asksNext ??= askNext(request, memory)
+    return memory.asksNext
+  }
+
+  async function askNext({ statements, context }: OperationRequest, memory: TenantMemory): Promise<void> {
+    await memory.asking.catch(() => undefined)
+    await setImmediate()
+    memory.asksNext = undefined
+    const { tenantAppId } = context.viewer
+    const { observe, requestId } = statements
+    // Others wait for it too. It goes to the primary, whatever the request may read.
+    const own = { statements: 0, tenantAppId, observe, ...(requestId !== undefined && { requestId }) }
+    const ask = async () => {
+      const news = await readNews(database.sql.for(own, { isShared: true }), tenantAppId, memory.position)
+      statements.statements += 1
+      const isSame = news.server === memory.server
+      memory.server = news.server
+      memory.position = news.position
+      if (isSame && news.changes) for (const change of news.changes) apply(memory, change)
+      else forgetAll(memory)
+    }
+    memory.asking = ask().catch((error: unknown) => {
+      memory.position = undefined
+      memory.server = undefined
+      forgetAll(memory)
+      throw error
+    })
+    return memory.asking
+  }
+
+  function keep(memory: TenantMemory, entry: Entry, { data, length, nodes }: NewResponse): KeptResponse {
+    const text = JSON.stringify(data)
+    const response: KeptResponse = {
+      text,
+      length,
+      nodes,
+      derive(name, make) {
+        const found = entry.kept?.response === response ? entry.derived.get(name) : undefined
+        if (found !== undefined) return found
+        const made = make()
+        const size = entry.bytes + bytesOf(made)
+        if (entry.kept?.response === response && size <= maxOfEntry) {
+          entry.derived.set(name, made)
+          resize(memory, entry, size)
+          makeRoom(memory)
+        }
+        return made
+      },
+    }
+    const size = entryBytes + bytesOf(text)
+    // The entry can have been removed meanwhile.
+    if (size > maxOfEntry || memory.entries.get(entry.key) !== entry) return response
+    forgetResponse(memory, entry)
+    entry.kept = { response, readAt: performance.now() }
+    for (const id of entry.ids ?? []) {
+      const ofId = memory.byId.get(id) ?? new Set()
+      memory.byId.set(id, ofId.add(entry))
+    }
+    if (!entry.ids) memory.ofModels.add(entry)
+    resize(memory, entry, size)
+    makeRoom(memory)
+    return response
+  }
+
+  /** The response of an entry, if it is kept, or what keeps it when it has been read. */
+  function begin(memory: TenantMemory, entry: Entry): Remembered {
+    const { kept, dependencies, ids } = entry
+    if (kept && performance.now() - kept.readAt < maxAgeMilliseconds) {
+      keptResponses.lookups.inc({ outcome: 'hit' })
+      return { response: kept.response, release: () => undefined }
+    }
+    keptResponses.lookups.inc({ outcome: 'miss' })
+    const reading: Reading = { dependencies, ids, isOutdated: false }
+    memory.readings.add(reading)
+    return {
+      response: undefined,
+      keep: (response) => (reading.isOutdated ? unkept(response) : keep(memory, entry, response)),
+      release: () => memory.readings.delete(reading),
+    }
+  }
+
+  return {
+    /**
+     * Looks for the response to a query. Waits for the log if the query was requested within the last minute.
+     *
+     * @returns undefined if the response can change without an event, or the log cannot be asked: reading reports why,
+     *   or can still use a replica
+     */
+    async find(request: OperationRequest): Promise<Remembered | undefined> {
+      const { operation, variables, context, bodyLength } = request
+      const { number, dependencies } = operationOf(operation)
+      if (!dependencies || bodyLength > maxBodyLength) return undefined
+      const { tenantAppId, userId, scopes } = context.viewer
+      const memory = memoryOf(tenantAppId)
+      const key = hash('sha256', JSON.stringify([number, userId, scopes, variables]), 'base64')
+      const now = performance.now()
+      const entry = memory.entries.get(key)
+      if (!entry || now - entry.askedAt > repeatMilliseconds) {
+        if (entry) remove(memory, entry)
+        const ids = userId === undefined ? dependencies.idsOf(variables) : [userId]
+        const added: Entry = { key, dependencies, ids, derived: new Map(), askedAt: now, bytes: 0, kept: undefined }
+        memory.entries.set(key, added)
+        resize(memory, added, entryBytes)
+        makeRoom(memory)
+        keptResponses.lookups.inc({ outcome: 'miss' })
+        return unknown
+      }
+      entry.askedAt = now
+      memory.entries.delete(key)
+      memory.entries.set(key, entry)
+      try {
+        await askLog(request, memory)
+      } catch {
+        return undefined
+      }
+      return begin(memory, entry)
+    },
+  }
+}
+
+const none: ReadonlySet<Entry> = new Set()
+
+/** What was not requested lately is not kept. */
+const unknown: Remembered = { response: undefined, release: () => undefined }
+
+function newMemory(): TenantMemory {
+  return {
+    entries: new Map(),
+    readings: new Set(),
+    byId: new Map(),
+    ofModels: new Set(),
+    bytes: 0,
+    server: undefined,
+    position: undefined,
+    asking: Promise.resolve(),
+    asksNext: undefined,
+  }
+}
+
+/** A response that has changed while it was read. */
+function unkept({ data, length, nodes }: NewResponse): KeptResponse {
+  return { text: JSON.stringify(data), length, nodes, derive: (_, make) => make() }
+}
+
+/** The memory of a text: V8 stores one byte for each character if none needs more. */
+function bytesOf(text: string): number {
+  return Buffer.byteLength(text) === text.length ? text.length : 2 * text.length
+}

@@ -1,0 +1,279 @@
+import type { LightMyRequestResponse } from 'fastify'
+import { getNamedType, isLeafType, isObjectType } from 'graphql'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createKey } from '../../src/domain/credential/key.service.ts'
+import { loggedModels } from '../../src/domain/event/read-news.ts'
+import { schemas } from '../../src/domain/schema.graphql.ts'
+import { dataModel } from '../../src/engine/db/data-model.ts'
+import { metadataOf } from '../../src/engine/graphql/schema/field-metadata.ts'
+import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+import { createOneOfEach } from '../support/factories.ts'
+
+let app: TestApp
+let tenant: TestTenant
+
+beforeAll(async () => {
+  app = await startTestApp({ responseCacheBytes: 1024 * 1024 })
+})
+afterAll(() => app.close())
+
+async function newTenant() {
+  tenant = await app.createTenant()
+  return createOneOfEach(app, tenant)
+}
+
+const hit = 'fusion; hit'
+const miss = 'fusion; fwd=miss'
+
+interface Asked {
+  readonly variables?: Record<string, unknown>
+  readonly as?: TestTenant
+  readonly headers?: Record<string, string>
+}
+
+/** Asks for a query, and returns the response. */
+async function ask(query: string, { variables, as = tenant, headers }: Asked = {}): Promise<LightMyRequestResponse> {
+  const credential: Record<string, string> =
+    as.token === undefined ? { 'x-api-key': as.key } : { authorization: `Bearer ${as.token}` }
+  return app.app.inject({
+    method: 'POST',
+    url: '/graphql',
+    headers: { ...credential, ...headers },
+    payload: { query, variables },
+  })
+}
+
+const statusOf = ({ headers }: LightMyRequestResponse) => headers['cache-status']
+const dataOf = (response: LightMyRequestResponse) => response.json<{ data: Record<string, unknown> }>().data
+
+/** Asks until the response is kept. Returns it. */
+async function askUntilKept(query: string, asked?: Asked): Promise<LightMyRequestResponse> {
+  await ask(query, asked)
+  await ask(query, asked)
+  const kept = await ask(query, asked)
+  expect(statusOf(kept)).toBe(hit)
+  return kept
+}
+
+describe('a response', () => {
+  const query = 'query Tree($id: ID!) { user(id: $id) { id name accounts { id displayName profile { username } } } }'
+
+  it('is kept when it is asked for again, and needs one short statement then', async () => {
+    const { user } = await newTenant()
+    const asked = { variables: { id: user.id } }
+    const first = await ask(query, asked)
+    expect(statusOf(first)).toBe(miss)
+    expect(statusOf(await ask(query, asked))).toBe(miss)
+    let kept: LightMyRequestResponse | undefined
+    const statements = await app.statementsOf(async () => {
+      kept = await ask(query, asked)
+    })
+    expect(kept && statusOf(kept)).toBe(hit)
+    expect(kept?.json()).toEqual({ ...first.json(), extensions: kept?.json().extensions })
+    expect(statements).toHaveLength(1)
+    expect(statements[0]).toContain('event_position')
+  })
+
+  it('has the cost of a read', async () => {
+    const { user } = await newTenant()
+    const asked = { variables: { id: user.id } }
+    const { cost } = (await ask(query, asked)).json().extensions
+    const kept = await askUntilKept(query, asked)
+    const { remaining: _, ...expected } = cost
+    expect(kept.json().extensions.cost).toMatchObject(expected)
+    expect(kept.headers['x-cost']).toBe(String(cost.requested))
+  })
+
+  it('is read again after a change of its rows, by whoever', async () => {
+    const { user, account, profile } = await newTenant()
+    const asked = { variables: { id: user.id } }
+    const { prisma } = app.database
+    const id = { tenantAppId_id: { tenantAppId: tenant.tenantAppId, id: user.id } }
+    await askUntilKept(query, asked)
+    await app.graphql(
+      tenant,
+      `mutation { updateUser(input: { id: "${user.id}", name: "By the API" }) { user { id } } }`,
+    )
+    expect(dataOf(await ask(query, asked))).toMatchObject({ user: { name: 'By the API' } })
+    await askUntilKept(query, asked)
+    await prisma.user.update({ where: id, data: { name: 'By SQL' } })
+    expect(dataOf(await ask(query, asked))).toMatchObject({ user: { name: 'By SQL' } })
+    await askUntilKept(query, asked)
+    await prisma.account.updateMany({ where: { id: account.id }, data: { displayName: 'Renamed' } })
+    expect(dataOf(await ask(query, asked))).toMatchObject({ user: { accounts: [{ displayName: 'Renamed' }] } })
+    await askUntilKept(query, asked)
+    await prisma.profile.updateMany({ where: { id: profile.id }, data: { username: 'changed' } })
+    expect(dataOf(await ask(query, asked))).toMatchObject({
+      user: { accounts: [{ profile: { username: 'changed' } }] },
+    })
+    await askUntilKept(query, asked)
+    await prisma.user.delete({ where: id })
+    expect(dataOf(await ask(query, asked))).toEqual({ user: null })
+  })
+
+  it('stays after a change of another user, if it is of one', async () => {
+    const { user } = await newTenant()
+    const { user: other } = await createOneOfEach(app, tenant)
+    const asked = { variables: { id: user.id } }
+    const list = '{ users { nodes { name } } }'
+    await askUntilKept(query, asked)
+    await askUntilKept(list)
+    await app.graphql(tenant, `mutation { updateUser(input: { id: "${other.id}", name: "Other" }) { user { id } } }`)
+    expect(statusOf(await ask(query, asked))).toBe(hit)
+    expect(statusOf(await ask(list))).toBe(miss)
+  })
+
+  it('shows a write of a transaction that was running when it was read', async () => {
+    const { user } = await newTenant()
+    const asked = { variables: { id: user.id } }
+    if (!app.database.driver.isShared) return
+    const { promise: isCommitted, resolve: commit } = Promise.withResolvers<void>()
+    const { promise: isWritten, resolve: written } = Promise.withResolvers<void>()
+    const writing = app.database.prisma.$transaction(async (transaction) => {
+      await transaction.user.updateMany({ where: { id: user.id }, data: { name: 'Late' } })
+      written()
+      await isCommitted
+    })
+    await isWritten
+    // A later transaction moves the position beyond the numbers of the one that runs.
+    await createOneOfEach(app, tenant)
+    await askUntilKept(query, asked)
+    commit()
+    await writing
+    expect(dataOf(await ask(query, asked))).toMatchObject({ user: { name: 'Late' } })
+  })
+
+  it('is not of another tenant, key with other scopes, or user', async () => {
+    const { user } = await newTenant()
+    const withEmail = 'query ($id: ID!) { user(id: $id) { email } }'
+    const asked = { variables: { id: user.id } }
+    await askUntilKept(withEmail, asked)
+    const { key } = await createKey(app.database, {
+      tenantAppId: tenant.tenantAppId,
+      name: 'without contacts',
+      scopes: ['users:read'],
+    })
+    const masked = await ask(withEmail, { ...asked, as: { ...tenant, key } })
+    expect(masked.json().errors[0].extensions.code).toBe('FORBIDDEN')
+    expect(dataOf(masked)).toEqual({ user: { email: null } })
+    const other = await app.createTenant()
+    expect(dataOf(await ask(withEmail, { ...asked, as: other }))).toEqual({ user: null })
+    const { user: second } = await createOneOfEach(app, tenant)
+    const { data } = await app.graphql<{ createAccessToken: { accessToken: string } }>(
+      tenant,
+      'mutation ($input: CreateAccessTokenInput!) { createAccessToken(input: $input) { accessToken } }',
+      { input: { userId: second.id, scopes: ['users:read', 'contacts:read'] } },
+    )
+    const token = data.createAccessToken.accessToken
+    expect(dataOf(await ask(withEmail, { ...asked, as: { ...tenant, token } }))).toEqual({ user: null })
+  })
+
+  it('is read anew for Cache-Control: no-cache', async () => {
+    const { user } = await newTenant()
+    const asked = { variables: { id: user.id } }
+    await askUntilKept(query, asked)
+    const anew = await ask(query, { ...asked, headers: { 'cache-control': 'no-cache' } })
+    expect(statusOf(anew)).toBeUndefined()
+  })
+
+  it('with errors is not kept', async () => {
+    const { user } = await newTenant()
+    const failing = `{ user(id: "${user.id}") { id } users(first: 501) { nodes { id } } }`
+    for (let times = 0; times < 4; times += 1) expect(statusOf(await ask(failing))).not.toBe(hit)
+  })
+
+  it.each([
+    ['jobs', '{ jobs { nodes { id } } }'],
+    ['events', '{ events { nodes { id } } }'],
+    ['keys', '{ apiKeys { nodes { id } } }'],
+    ['the viewer', '{ viewer { scopes } }'],
+    ['statistics of the tenant', '{ tenantStats { users } }'],
+    ['the time of a sync', '{ searchProfiles { nodes { syncedAt } } }'],
+    ['an estimate', '{ users { totalCountEstimate } }'],
+    ['the tenant app', '{ users { nodes { tenantApp { name } } } }'],
+    ['a node', '{ node(id: "job_1") { id } }'],
+    ['the schema', '{ __typename }'],
+  ])('of %s is read each time', async (_what, query) => {
+    await newTenant()
+    for (let times = 0; times < 3; times += 1) {
+      const response = await ask(query)
+      expect(response.json().errors).toBeUndefined()
+      expect(statusOf(response)).toBeUndefined()
+    }
+  })
+})
+
+describe('requests at the same time', () => {
+  it('share one question to the log', async () => {
+    const { user } = await newTenant()
+    const queries = [1, 2, 3, 4].map((number) => `{ user(id: "${user.id}") { name a${number}: id } }`)
+    for (const query of queries) await askUntilKept(query)
+    const statements = await app.statementsOf(async () => {
+      const responses = await Promise.all(queries.map((query) => ask(query)))
+      expect(responses.map(statusOf)).toEqual([hit, hit, hit, hit])
+    })
+    expect(statements.length).toBeLessThanOrEqual(2)
+  })
+})
+
+describe('REST', () => {
+  it('has responses from the memory, and 304 for what the client has', async () => {
+    const { user } = await newTenant()
+    const get = (url: string, headers: Record<string, string> = {}) =>
+      app.app.inject({ url, headers: { 'x-api-key': tenant.key, ...headers } })
+    for (const url of [`/users/${user.id}`, '/users?limit=1']) {
+      const first = await get(url)
+      await get(url)
+      const kept = await get(url)
+      expect(statusOf(kept)).toBe(hit)
+      expect([kept.body, kept.headers.etag, kept.headers.link]).toEqual([
+        first.body,
+        first.headers.etag,
+        first.headers.link,
+      ])
+      const tag = String(first.headers.etag)
+      const validated = await get(url, { 'if-none-match': tag, 'cache-control': 'no-cache' })
+      expect([validated.statusCode, statusOf(validated)]).toEqual([304, hit])
+      await app.rest(tenant, 'PUT', `/users/${user.id}`, { name: `after ${url}` })
+      expect((await get(url, { 'if-none-match': tag })).statusCode).toBe(200)
+    }
+    await get('/users/missing')
+    await get('/users/missing')
+    expect((await get('/users/missing')).statusCode).toBe(404)
+  })
+})
+
+describe('the memory', () => {
+  it('keeps at most a quarter of its bytes for a tenant', async () => {
+    const small = await app.startAnother({ responseCacheBytes: 64 * 1024 })
+    try {
+      await newTenant()
+      const bytes = async () => (await small.services.metrics.keptResponses.bytes.get()).values[0]?.value ?? 0
+      const before = await bytes()
+      for (let number = 0; number < 100; number += 1) {
+        const query = `{ users { nodes { a${number}: name } } }`
+        for (let times = 0; times < 2; times += 1) await small.graphql(tenant, query)
+      }
+      expect((await bytes()) - before).toBeLessThanOrEqual(16 * 1024)
+      expect(await bytes()).toBeGreaterThan(8 * 1024)
+    } finally {
+      await small.close()
+    }
+  })
+})
+
+describe('the types whose responses are kept', () => {
+  it('have only fields that read columns, whose changes are events, and relations', () => {
+    const others = loggedModels.flatMap((model) => {
+      const type = schemas.schema.getType(model)
+      if (!isObjectType(type)) return [model]
+      const columns = new Set(dataModel(model).columns.map(({ field }) => field))
+      return Object.values(type.getFields()).flatMap((field) => {
+        const { relation, columns: read = [field.name], isUnlogged } = metadataOf(field)
+        const isColumn = isLeafType(getNamedType(field.type)) && read.every((column) => columns.has(column))
+        return isUnlogged || relation || isColumn ? [] : [`${model}.${field.name}`]
+      })
+    })
+    expect(others).toEqual([])
+  })
+})
