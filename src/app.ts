@@ -75,6 +75,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const authenticate = createAuthenticate(createAuthenticator(keys, tokens), services.database)
   const documents = createDocumentFinder(options.trustedDocuments)
   app.addHook('onClose', () => keys.settle())
+  app.addHook('onClose', async () => operations.close())
 
   // The hooks of a request run in the order of this list. A hook that waits for nothing calls back: a promise for each
   // would take several percent of the CPU of a small request.

@@ -8,12 +8,15 @@ import { dataModel } from '../../src/engine/db/data-model.ts'
 import { metadataOf } from '../../src/engine/graphql/schema/field-metadata.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { createOneOfEach } from '../support/factories.ts'
+import { transports } from '../support/transports.ts'
 
 let app: TestApp
 let tenant: TestTenant
+let address: string
 
 beforeAll(async () => {
   app = await startTestApp({ responseCacheBytes: 1024 * 1024 })
+  address = await app.app.listen({ host: '127.0.0.1', port: 0 })
 })
 afterAll(() => app.close())
 
@@ -240,6 +243,16 @@ describe('REST', () => {
     await get('/users/missing')
     await get('/users/missing')
     expect((await get('/users/missing')).statusCode).toBe(404)
+  })
+})
+
+describe('a kept response', () => {
+  it.each(Object.entries(transports))('is sent over %s as a read is', async (_name, send) => {
+    await newTenant()
+    const query = '{ users { nodes { id name accounts { displayName } } } }'
+    const kept = await askUntilKept(query)
+    const sent = await send(address, tenant.key, query)
+    await sent.until(kept.body.slice(kept.body.indexOf('"data"'), kept.body.indexOf(',"extensions"')))
   })
 })
 

@@ -7,7 +7,7 @@ import { toGatewayError } from '../../telemetry/gateway-error.ts'
 import type { Tracing } from '../../telemetry/tracing.ts'
 import { lengthOf } from '../operation/admit.ts'
 import { resultOfError } from '../operation/execute.ts'
-import { toText } from '../operation/written-result.ts'
+import { WrittenResult } from '../operation/written-result.ts'
 import {
   createDocumentRunner,
   type DocumentRun,
@@ -76,7 +76,7 @@ export function createBatch(options: BatchOptions) {
     try {
       const { result, isBadRequest, isLong, headers, showsSecrets } = await run(entry, operation)
       status = isBadRequest ? 400 : statusOf(result, type)
-      const write = async () => toText(result)
+      const write = async () => WrittenResult.stringify(result)
       const isAbandoned = () => statements.isAbandoned === true
       const json = await (isLong ? steps.run(viewerOf(operation), write, isAbandoned) : write())
       return { json, headers, showsSecrets }

@@ -6,7 +6,7 @@ import { toHttpError } from '../../http/plugins/error-handler.ts'
 import { type Authenticate, onFlushed, onUnread, readIdempotencyKey, viewerOf } from '../../http/request.ts'
 import { compressResponse } from '../../http/response-body.ts'
 import { resultOfError } from '../operation/execute.ts'
-import { toText } from '../operation/written-result.ts'
+import { WrittenResult } from '../operation/written-result.ts'
 import { type BatchOptions, createBatch, isBatch, malformedBatch } from './batch.ts'
 import { createDocumentRunner } from './document-runner.ts'
 import { createGraphiql, createGraphiqlHint, filesPath } from './graphiql.ts'
@@ -185,7 +185,7 @@ function createSender(heartbeatMilliseconds: number) {
     reply.code(status)
     if (!isJsonType(type)) return sendByYoga(reply, type, results)
     reply.type(`${type}; charset=utf-8`)
-    return toText(results)
+    return WrittenResult.stringify(results)
   }
 }
 

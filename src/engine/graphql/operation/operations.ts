@@ -49,6 +49,8 @@ export interface Operations extends Preparer {
   /** Executes an operation that was admitted before: the next page of a list. */
   executeAdmitted(request: OperationRequest): Promise<OperationResponse>
   readonly subscribe: Subscribe
+  /** Called when the process stops. */
+  close(): void
 }
 
 /** A document with errors costs a point for so many characters: validating 100,000 takes up to 80 ms. */
@@ -216,6 +218,7 @@ export function createOperations(options: OperationsOptions): Operations {
         ({ result }) => result.errors !== undefined,
       ),
     executeAdmitted: (request) => executeAdmitted(request),
+    close: () => memory?.close(),
     subscribe: (request) =>
       usage.record(
         request,

@@ -59,6 +59,12 @@ const maxAgeMilliseconds = 5 * 60_000
 /** A response is kept if it is asked for again within this time. */
 const repeatMilliseconds = 60_000
 
+/** How often responses are removed that would be read anew: they can have what was deleted meanwhile. */
+const sweepMilliseconds = 60_000
+
+/** How long a database that did not answer is not asked again. Reads can use a replica meanwhile. */
+const pauseMilliseconds = 5_000
+
 /** Requests with longer bodies are rarely repeated. */
 const maxBodyLength = 16 * 1024
 
@@ -93,6 +99,7 @@ interface TenantMemory {
   bytes: number
   server: string | undefined
   position: LogPosition | undefined
+  failedAt: number
   /** The question to the log that is under way, and the one that is sent after it. */
   asking: Promise<void>
   asksNext: Promise<void> | undefined
@@ -218,6 +225,7 @@ export function createResponseMemory({ maxBytes, database, logged, readNews, met
     memory.asking = ask().catch((error: unknown) => {
       memory.position = undefined
       memory.server = undefined
+      memory.failedAt = performance.now()
       forgetAll(memory)
       throw error
     })
@@ -275,7 +283,21 @@ export function createResponseMemory({ maxBytes, database, logged, readNews, met
     }
   }
 
+  function sweep(): void {
+    const before = performance.now() - maxAgeMilliseconds
+    for (const [tenantAppId, memory] of tenants) {
+      for (const entry of memory.entries.values()) {
+        if (entry.kept ? entry.kept.readAt < before : entry.askedAt < before) remove(memory, entry)
+      }
+      if (memory.entries.size === 0 && memory.readings.size === 0) tenants.delete(tenantAppId)
+    }
+  }
+
+  const sweeping = setInterval(sweep, sweepMilliseconds).unref()
+
   return {
+    /** Called when the process stops. */
+    close: () => clearInterval(sweeping),
     /**
      * Looks for the response to a query. Waits for the log if the query was requested within the last minute.
      *
@@ -288,8 +310,9 @@ export function createResponseMemory({ maxBytes, database, logged, readNews, met
       if (!dependencies || bodyLength > maxBodyLength) return undefined
       const { tenantAppId, userId, scopes } = context.viewer
       const memory = memoryOf(tenantAppId)
-      const key = hash('sha256', JSON.stringify([number, userId, scopes, variables]), 'base64')
       const now = performance.now()
+      if (now - memory.failedAt < pauseMilliseconds) return undefined
+      const key = hash('sha256', JSON.stringify([number, userId, scopes, variables]), 'base64')
       const entry = memory.entries.get(key)
       if (!entry || now - entry.askedAt > repeatMilliseconds) {
         if (entry) remove(memory, entry)
@@ -328,6 +351,7 @@ function newMemory(): TenantMemory {
     bytes: 0,
     server: undefined,
     position: undefined,
+    failedAt: Number.NEGATIVE_INFINITY,
     asking: Promise.resolve(),
     asksNext: undefined,
   }
