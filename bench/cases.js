@@ -1,7 +1,15 @@
 /**
- * A request of one server, and how to find the rows in its response. All servers must return the same rows.
+ * A request of one server, and how to find the rows in its response. All servers must return the same rows. The load
+ * generator puts a new id into the place `[<id>]`, and one of the `popular` users into `[<user>]`.
  *
- * @typedef {{ method?: string, path: string, body?: object, pick: (response: any) => unknown }} Ask
+ * @typedef {{ method?: string, path: string, body?: object }} Request
+ * @typedef {Request & {
+ *   pick: (response: any) => unknown
+ *   popular?: Popular
+ *   isConditional?: boolean
+ * }} Ask `isConditional`: its client names the `ETag` of the response, which it has already
+ * @typedef {{ ids: readonly string[], writes: number, write: Request }} Popular users, the part of the requests that
+ *   write one of them, and how
  */
 
 /** @param {any} user */
@@ -24,6 +32,7 @@ const emails = 'emails { id value isPrimary }'
 const deep = `id name email accounts { id platform displayName profile { id username fullName followersCount ${emails} } }`
 const three = 'id name accounts { id platform displayName profile { id username followersCount } }'
 const scalars = 'id name email phone createdAt'
+const ofUser = `query ($id: ID!) { user(id: $id) { ${deep} } }`
 const roundTrip = 'id accounts { id profile { id emails { id profile { id account { id user { id name } } } } } }'
 
 // PostGraphile has other names for ids, returns counts as strings, and a relation to one row as a list. It sorts lists
@@ -232,4 +241,76 @@ function withAlike(cases) {
       },
     ]),
   )
+}
+
+/**
+ * Creates the cases in which the gateway may keep responses. The peers read each time. `gateway-reads` is the gateway
+ * without memory.
+ *
+ * @param {ReturnType<typeof createCases>} cases
+ * @param {{ tenant: string, userId: string, userIds: readonly string[] }} seeded
+ */
+export function createKeptCases(cases, { tenant, userId, userIds }) {
+  const popular = (/** @type {Request} */ write) => ({ ids: userIds, writes: 0.01, write })
+  const variables = { id: '[<user>]' }
+  const rename = (/** @type {string} */ query, /** @type {object} */ more = {}) =>
+    popular({ method: 'POST', path: '/graphql', body: { query, variables: { ...variables, ...more } } })
+  const name = { name: 'Name [<id>]' }
+  const ownUser = {
+    ...graphql(ofUser, (data) => userOf(data.user), variables),
+    popular: rename(
+      'mutation ($id: ID!, $name: String!) { updateUser(input: { id: $id, name: $name }) { user { id name } } }',
+      name,
+    ),
+  }
+  const ofPostgraphile = `query ($id: String!) { user: userByTenantAppIdAndRowId(tenantAppId: "${tenant}", rowId: $id) {
+    rowId name email ${pgAccounts(pgProfile(`rowId username fullName followersCount ${pgEmails}`))} } }`
+  const user = (/** @type {any} */ { id, accounts }) => ({ id, accounts: accounts.length })
+  const rest = { path: `/users/${userId}`, pick: user }
+  const repeated = (/** @type {any} */ { gateway, limit, ...asks }) => ({
+    gateway,
+    'gateway-reads': gateway,
+    limit,
+    'mercurius-alike': asks['mercurius-alike'],
+    'postgraphile-alike': asks['postgraphile-alike'],
+  })
+  return {
+    q: {
+      title: `the trees of ${userIds.length} users by id, chosen by Zipf's law, with 1 % writes`,
+      gateway: ownUser,
+      'gateway-reads': ownUser,
+      limit: {
+        path: '/q/[<user>]',
+        pick: userOf,
+        popular: popular({ method: 'POST', path: '/rename/[<user>]', body: {} }),
+      },
+      'mercurius-alike': {
+        ...graphql(ofUser, (data) => userOf(data.user), variables),
+        popular: rename('mutation ($id: ID!, $name: String!) { updateUser(id: $id, name: $name) { id name } }', name),
+      },
+      'postgraphile-alike': {
+        ...graphql(ofPostgraphile, (data) => fromPostgraphile(data.user), variables),
+        popular: rename(
+          `mutation ($id: String!, $name: String!) { updateUserByTenantAppIdAndRowId(input: {
+            tenantAppId: "${tenant}", rowId: $id, userPatch: { name: $name } }) { user { rowId name } } }`,
+          name,
+        ),
+      },
+    },
+    r: { title: `(a) repeated: ${cases.a.title}`, ...repeated(cases.a) },
+    s: { title: `(d) repeated: ${cases.d.title}`, ...repeated(cases.d) },
+    t: {
+      title: 'REST: GET /users/{id}, repeated',
+      gateway: rest,
+      'gateway-reads': rest,
+      sofa: cases.h.sofa,
+      limit: { path: '/t', pick: user },
+    },
+    't, If-None-Match': {
+      title: 'the same by a client that has the response already',
+      gateway: { ...rest, isConditional: true },
+      'gateway-reads': { ...rest, isConditional: true },
+      limit: { path: '/t', pick: user, isConditional: true },
+    },
+  }
 }

@@ -11,7 +11,7 @@ const cli = path.join(projectRoot, 'src/cli.ts')
 /** Case (n): cases (a) and (h) on the embedded database. */
 export async function measureEmbedded({ asks, users, port, rounds, seconds }) {
   const folder = mkdtempSync(path.join(tmpdir(), 'fusion-embedded-'))
-  const env = { DATA_DIR: folder, RATE_LIMIT: '0', PORT: String(port), DATABASE_URL: '' }
+  const env = { DATA_DIR: folder, RATE_LIMIT: '0', RESPONSE_CACHE_MIB: '0', PORT: String(port), DATABASE_URL: '' }
   const fusion = async (...args) =>
     (await promisify(execFile)(process.execPath, [cli, ...args], { env: { ...process.env, ...env } })).stdout.trim()
   await fusion('tenants', 'create', 'Embedded')

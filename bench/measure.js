@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { cpuOf, cpuOfPostgresql, peakMemory, resetPeakMemory } from './machine.js'
 
@@ -16,25 +18,36 @@ export const connections = 16
  * @typedef {import('./cases.js').Ask} Ask
  */
 
-/** Checks that the servers return the same data. @throws if one differs from the first */
+/** Checks that the servers return the same data, and write. @throws if one differs from the first */
 export async function checkAnswers(title, asks, servers) {
   let expected
-  for (const [name, ask] of Object.entries(asks)) {
-    const { method = 'GET', path: url, body, pick } = ask
-    const { port, key } = servers[name]
-    const response = await fetch(`http://127.0.0.1:${port}${url}`, {
-      method,
-      headers: { 'content-type': 'application/json', ...(key && { 'x-api-key': key }) },
-      ...(body && { body: JSON.stringify(body).replace('[<id>]', `check-${Date.now()}`) }),
-    })
-    const text = await response.text()
-    if (!response.ok) throw new Error(`${title}, ${name}: ${response.status} ${text.slice(0, 500)}`)
-    const data = sortKeys(JSON.parse(JSON.stringify(pick(JSON.parse(text)))))
+  for (const [name, { pick, popular, ...ask }] of Object.entries(asks)) {
+    const send = (request) => sendOnce(`${title}, ${name}`, servers[name], request, popular?.ids[0])
+    const data = sortKeys(JSON.parse(JSON.stringify(pick(await send(ask)))))
     expected ??= data
-    if (isDeepStrictEqual(data, expected)) continue
     const show = (value) => JSON.stringify(value).slice(0, 600)
-    throw new Error(`${title}: ${name} returns other data:\n${show(data)}\n${show(expected)}`)
+    if (!isDeepStrictEqual(data, expected))
+      throw new Error(`${title}: ${name} returns other data:\n${show(data)}\n${show(expected)}`)
+    if (!popular) continue
+    const written = await send(popular.write)
+    if (written.errors) throw new Error(`${title}: ${name} does not write: ${show(written)}`)
+    // The next server returns what this one has written.
+    expected = sortKeys(JSON.parse(JSON.stringify(pick(await send(ask)))))
+    if (isDeepStrictEqual(expected, data)) throw new Error(`${title}: ${name} returns what was there before its write`)
   }
+}
+
+/** Sends a request once, with an id in the place of `[<id>]` and `userId` in that of `[<user>]`. */
+async function sendOnce(title, { port, key }, { method = 'GET', path: url, body }, userId) {
+  const fill = (text) => text.replace('[<id>]', () => randomUUID()).replace('[<user>]', () => userId)
+  const response = await fetch(`http://127.0.0.1:${port}${fill(url)}`, {
+    method,
+    headers: { 'content-type': 'application/json', ...(key && { 'x-api-key': key }) },
+    ...(body && { body: fill(JSON.stringify(body)) }),
+  })
+  const text = await response.text()
+  if (!response.ok) throw new Error(`${title}: ${response.status} ${text.slice(0, 500)}`)
+  return JSON.parse(text)
 }
 
 function sortKeys(value) {
@@ -54,14 +67,15 @@ function sortKeys(value) {
  */
 export async function loadServer(
   { port, child, key, pids = [child.pid] },
-  { pick: _, ...ask },
+  { pick: _, isConditional, ...ask },
   seconds,
   atOnce = connections,
 ) {
+  const tag = isConditional && (await readTag(port, key, ask))
   const cpu = () => pids.reduce((sum, pid) => sum + cpuOf(pid), 0)
   resetPeakMemory(child.pid)
   const before = { server: cpu(), database: cpuOfPostgresql() }
-  const result = await runLoad('closed-loop.js', { port, ask, key, seconds, connections: atOnce })
+  const result = await runLoad('closed-loop.js', { port, ask, key, tag, seconds, connections: atOnce })
   return {
     perSecond: result.requests / result.seconds,
     p50: result.p50,
@@ -70,6 +84,20 @@ export async function loadServer(
     databaseCpu: (cpuOfPostgresql() - before.database) / result.requests,
     memory: peakMemory(child.pid),
   }
+}
+
+/**
+ * How many responses a gateway has taken from its memory so far, and how many requests have looked for one there; zeros
+ * if it counts none. Its metrics are up to a second old.
+ *
+ * @param {Server} server
+ */
+export async function readLookups({ port }) {
+  await sleep(1_000)
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+  const counts = [...text.matchAll(/^fusion_response_cache_lookups_total\{outcome="(\w+)"\} (\d+)/gm)]
+  const { hit = 0, miss = 0 } = Object.fromEntries(counts.map(([, outcome, count]) => [outcome, Number(count)]))
+  return { hits: hit, lookups: hit + miss }
 }
 
 /**
@@ -107,10 +135,18 @@ export async function loadInTurn(servers, { pick: _, ...ask }, seconds) {
   return Object.fromEntries(names.map((name, index) => [name, measured[index]]))
 }
 
+/** The `ETag` of the response to a request. */
+async function readTag(port, key, { path: url }) {
+  const response = await fetch(`http://127.0.0.1:${port}${url}`, { headers: key && { 'x-api-key': key } })
+  await response.arrayBuffer()
+  return response.headers.get('etag')
+}
+
 async function runLoad(file, job) {
-  const child = spawn(process.execPath, [path.join(import.meta.dirname, 'load', file), JSON.stringify(job)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+  const child = spawn(process.execPath, [path.join(import.meta.dirname, 'load', file)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
   })
+  child.stdin.end(JSON.stringify(job))
   let output = ''
   child.stdout.on('data', (chunk) => {
     output += chunk

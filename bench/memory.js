@@ -40,7 +40,7 @@ const key = await fusion('keys', 'create', '--tenant', 'Bench')
 const gateway = await startProcess(
   'the gateway',
   [`--inspect=127.0.0.1:${inspector}`, `${projectRoot}/src/cli.ts`, 'serve'],
-  { DATABASE_URL: url, PORT: String(port), RATE_LIMIT: '0' },
+  { DATABASE_URL: url, PORT: String(port), RATE_LIMIT: '0', RESPONSE_CACHE_MIB: '0' },
 )
 const [{ webSocketDebuggerUrl }] = await (await fetch(`http://127.0.0.1:${inspector}/json`)).json()
 const socket = new WebSocket(webSocketDebuggerUrl)

@@ -20,23 +20,31 @@ try {
   const { attackers, users, server: ownServer, victim } = await createNeighbours({ url, ownerUrl: url, adminUrl: url })
   const clients = options.users ? { attackers: users, victim: ownServer } : { attackers, victim }
   process.stdout.write(
-    '| the attackers send | the other client: p50 ms | max ms | not 200 | /health: p50 ms | max ms | MiB |\n|---|---|---|---|---|---|---|\n',
+    [
+      '| the attackers send | the other client: p50 ms | max ms | not 200 | it repeats: p50 ms | max ms | hits % | /health: p50 ms | max ms | MiB |',
+      '|---|---|---|---|---|---|---|---|---|---|',
+      '',
+    ].join('\n'),
   )
   let gateway
   for (const [name, attack] of Object.entries(attacks)) {
     if (!name.includes(options.only)) continue
     gateway ??= await startAttacked(url)
-    const { victim: seen, health, memory } = await observeAttack(gateway, clients, attack, Number(options.seconds))
+    const {
+      victim: seen,
+      kept,
+      health,
+      memory,
+    } = await observeAttack(gateway, clients, attack, Number(options.seconds))
     if (!options.together && !options.try) {
       await gateway.stop('SIGKILL')
       gateway = undefined
     }
-    const refused = Object.entries(seen.statuses).reduce(
-      (sum, [status, count]) => sum + (status === '200' ? 0 : count),
-      0,
-    )
-    const numbers = [seen.p50, seen.max, refused, health.p50, health.max, memory].map((value) => Math.round(value))
-    process.stdout.write(`| ${name} | ${numbers.join(' | ')} |\n`)
+    const refused = [seen, kept]
+      .flatMap(({ statuses }) => Object.entries(statuses))
+      .reduce((sum, [status, count]) => sum + (status === '200' ? 0 : count), 0)
+    const numbers = [seen.p50, seen.max, refused, kept.p50, kept.max, kept.hits * 100, health.p50, health.max, memory]
+    process.stdout.write(`| ${name} | ${numbers.map((value) => Math.round(value)).join(' | ')} |\n`)
   }
   await gateway?.stop('SIGKILL')
 } finally {

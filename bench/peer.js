@@ -42,11 +42,19 @@ export async function startProcess(name, args, env, isReady = /ready|Server list
 }
 
 /**
- * Starts a gateway. By default its keys have no rate limit: the benchmark measures how fast one key can be served.
+ * Starts a gateway. By default its keys have no rate limit, because the benchmark measures how fast one key can be
+ * served, and it keeps no responses, because most cases repeat one request and measure reading.
  *
+ * @param cacheMib its `RESPONSE_CACHE_MIB`; empty: the default of `serve`. Versions without this variable ignore it
  * @param args further arguments of `serve`
  */
-export function startGateway(name, { url, port, root = projectRoot, rateLimit = 0, args = [] }) {
-  const env = { DATABASE_URL: url, PORT: String(port), RATE_LIMIT: String(rateLimit), LOG_LEVEL: 'info' }
+export function startGateway(name, { url, port, root = projectRoot, rateLimit = 0, cacheMib = '0', args = [] }) {
+  const env = {
+    DATABASE_URL: url,
+    PORT: String(port),
+    RATE_LIMIT: String(rateLimit),
+    RESPONSE_CACHE_MIB: cacheMib,
+    LOG_LEVEL: 'info',
+  }
   return startProcess(name, [path.join(root, 'src/cli.ts'), 'serve', ...args], env)
 }

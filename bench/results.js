@@ -8,7 +8,21 @@ const write = { 'mercurius-alike': 1, 'postgraphile-alike': 1.3, cpu: 1.6 }
  * The gateway's requests/s divided by a peer's, at least; and its CPU and PostgreSQL's together, divided by those of
  * the limit, at most. CPU is steadier than requests/s where all programs share two cores.
  */
-const targets = { a: nested, b: small, c: flat, d: nested, e: flat, f: small, g: write, h: small, i: nested, m: nested }
+const targets = {
+  a: nested,
+  b: small,
+  c: flat,
+  d: nested,
+  e: flat,
+  f: small,
+  g: write,
+  h: small,
+  i: nested,
+  m: nested,
+  q: { 'mercurius-alike': 2 },
+  r: { 'mercurius-alike': 4, cpu: 0.3 },
+  s: { 'mercurius-alike': 15, cpu: 0.1 },
+}
 
 const of = (runs, key) => median(runs.map((run) => run[key]))
 /** A dash stands for what the run could not measure, such as the CPU time of processes that ended meanwhile. */
@@ -33,15 +47,20 @@ export function writeResults(measured, run) {
     `${run.date}, commit ${run.commit}, on ${run.machine}. ${run.versions.join(', ')}.`,
     '',
     `${run.users.toLocaleString('en')} users × 3 accounts × 1 profile × 2 emails in ten tenants. ${run.rounds} interleaved rounds of`,
-    `${run.seconds} s, ${run.connections} connections, one process per server, no cached responses. CPU is in milliseconds per request.`,
+    `${run.seconds} s, ${run.connections} connections, one process per server. CPU is in milliseconds per request.`,
     "The ratio is the gateway's requests/s divided by the peer's, as the median of the rounds. The gateway checks an API key",
     '(read once in three seconds), computes the cost of each operation, counts the nodes of its response and logs it. The peers named alike do',
     'this too: API key, rate limit, log, depth and cost. The others do none of it.',
     'Its rate limit is off. × limit is the CPU of a server and of PostgreSQL together, divided by those of the limit, which only executes a',
     'statement that was written by hand and writes its result. To repeat the run: `npm run bench`.',
     '',
+    'In (a) to (o) the gateway reads for every request: it runs with `RESPONSE_CACHE_MIB=0`, and not with `Cache-Control: no-cache` in its requests, which those of the peers do not have.',
+    'In (q) to (t) it runs with the default: it sends a response again if nothing that concerns it has changed, which it asks the database before each use',
+    '([caching.md](../docs/caching.md)). The peers, the limit and gateway-reads, which is the gateway with `RESPONSE_CACHE_MIB=0`, read each time. In (q) all servers write to the',
+    'same rows, in turn, and the users that are written are chosen as those that are read.',
+    '',
   ]
-  for (const [letter, { title, runs, paced, stream, table }] of Object.entries(measured)) {
+  for (const [letter, { title, runs, paced, stream, table, kept }] of Object.entries(measured)) {
     lines.push(`## (${letter}) ${title}`, '')
     if (table) {
       lines.push(...table, '')
@@ -72,7 +91,7 @@ export function writeResults(measured, run) {
       ]
       lines.push(`| ${cells.join(' | ')} |`)
     }
-    lines.push('', ...(paced ? [pacedLine(paced), ''] : []))
+    lines.push('', ...(paced ? [pacedLine(paced), ''] : []), ...(kept ? [keptLine(kept), ''] : []))
   }
   return `${lines.join('\n').trim()}\n`
 }
@@ -85,6 +104,11 @@ function pacedLine({ gateway, limit }) {
     `At a steady 70 % of its rate (${round(of(gateway, 'rate'))} requests/s) the gateway has ${describe(gateway)} ` +
     `(target ${atMost(times(gateway), 4)}); the limit, at 70 % of its own rate, ${describe(limit)}.`
   )
+}
+
+function keptLine({ hits, lookups }) {
+  const part = round((hits / lookups) * 100)
+  return `${part} % of the gateway's responses to reads came from memory, warm-up included (${hits.toLocaleString('en')} of ${lookups.toLocaleString('en')}).`
 }
 
 function streamLines(rounds) {

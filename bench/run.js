@@ -5,13 +5,13 @@ import { cpus, totalmem } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
-import { createCases } from './cases.js'
+import { createCases, createKeptCases } from './cases.js'
 import { drawChart } from './chart.js'
 import { documentsLines, measureDocuments } from './documents.js'
 import { embeddedLines, measureEmbedded } from './embedded.js'
 import { growthLines, measureGrowth } from './growth.js'
 import { latencyLines, measureLatency } from './latency.js'
-import { checkAnswers, connections, loadServer, median, paceServer } from './measure.js'
+import { checkAnswers, connections, loadServer, median, paceServer, readLookups } from './measure.js'
 import { readOptions } from './options.js'
 import { startGateway, startProcess } from './peer.js'
 import { writeResults } from './results.js'
@@ -21,12 +21,12 @@ import { measureStream } from './stream.js'
 
 const usage = `npm run bench -- [--quick] [--try] [--only CASES] [--rounds N] [--seconds N] [--no-write]
 
-  --quick     fewer users, fewer and shorter rounds: under 3 minutes
-  --only      some of the cases abcdefghijklmno
+  --quick     fewer users, fewer and shorter rounds: a few minutes
+  --only      some of the cases abcdefghijklmnoqrst
   --no-write  print the results and do not write bench/RESULTS.md and docs/performance.svg
   DATABASE_URL names a PostgreSQL server, as a user who may create databases. Without it one is started.
 `
-const defaults = { quick: false, only: 'abcdefghijklmno', rounds: undefined, seconds: undefined, 'no-write': false }
+const defaults = { quick: false, only: 'abcdefghijklmnoqrst', rounds: undefined, seconds: undefined, 'no-write': false }
 const options = readOptions(usage, defaults, { rounds: '1', seconds: '0' })
 const rounds = Number(options.rounds ?? (options.quick ? 3 : 5))
 const seconds = Number(options.seconds ?? (options.quick ? 1 : 2))
@@ -48,29 +48,32 @@ const peers = {
   sofa: 'peers/sofa.ts',
 }
 
+/** Those that the gateway is compared with where it may keep responses. `gateway-reads` is one that keeps none. */
+const peersOfKept = ['gateway-reads', 'limit', 'mercurius-alike', 'postgraphile-alike', 'sofa']
+
 const server = await openServer()
 const url = await server.createDatabase()
 const servers = {}
 try {
   const seeded = await seedDatabase(url, { users, tenants, manyUsers, log })
-  await startServers(seeded)
+  if (/[a-kmo]/.test(options.only)) await startServers(createStart(seeded, 14_310), Object.keys(peers))
   const measured = {}
   for (const [letter, { title, ...asks }] of Object.entries(createCases(seeded))) {
     if (!options.only.includes(letter)) continue
     const key = letter === 'g' ? seeded.keys.small : seeded.keys.tenant
     for (const [name, one] of Object.entries(servers)) if (name === 'gateway' || name.endsWith('-alike')) one.key = key
     await checkAnswers(`(${letter})`, asks, servers)
-    const runs = await measureInterleaved(asks)
+    const runs = await measureInterleaved(asks, 1)
     measured[letter] = { title, runs, paced: asks.limit && (await measurePaced(asks, runs)) }
     log(`measured (${letter}) ${title}`)
   }
-  const { port, child } = servers.gateway
   if (options.only.includes('j')) {
+    const { port, child } = servers.gateway
     const stream = { port, pid: child.pid, key: seeded.keys.many, url, many: seeded.many, users: manyUsers, rounds }
     measured.j = { title: `GET /users of ${manyUsers} users`, stream: await measureStream(stream) }
   }
   if (options.only.includes('k')) {
-    const growth = await measureGrowth({ port, url, sizes, log })
+    const growth = await measureGrowth({ port: servers.gateway.port, url, sizes, log })
     measured.k = {
       title: 'a page of 20 users, by the size of the tenant and the depth of the page',
       table: growthLines(growth),
@@ -85,8 +88,25 @@ try {
     }
   }
   // PostgreSQL has connections for these servers or for the next ones.
-  for (const one of Object.values(servers)) one.child.kill('SIGKILL')
+  stopServers()
   const cases = createCases(seeded)
+  const keptCases = Object.entries(createKeptCases(cases, seeded)).filter(([letter]) =>
+    options.only.includes(letter[0]),
+  )
+  if (keptCases.length > 0) {
+    await startServers(createStart(seeded, 14_370, ''), peersOfKept)
+    for (const one of Object.values(servers)) one.key = seeded.keys.tenant
+    for (const [letter, { title, ...asks }] of keptCases) {
+      await checkAnswers(`(${letter})`, asks, servers)
+      const before = await readLookups(servers.gateway)
+      const runs = await measureInterleaved(asks, options.quick ? 2 : 5)
+      const after = await readLookups(servers.gateway)
+      const kept = { hits: after.hits - before.hits, lookups: after.lookups - before.lookups }
+      measured[letter] = { title, runs, kept }
+      log(`measured (${letter}) ${title}`)
+    }
+    stopServers()
+  }
   if (options.only.includes('l')) {
     const key = seeded.keys.tenant
     const rows = await measureLatency({ url, asks: cases.a, key, start: createStart(seeded, 14_330), rounds, seconds })
@@ -105,24 +125,37 @@ try {
     writeFileSync(path.join(import.meta.dirname, '../docs/performance.svg'), drawChart(measured))
   }
 } finally {
-  for (const { child } of Object.values(servers)) child.kill('SIGKILL')
+  stopServers()
   await server.remove()
 }
 
-async function startServers(seeded) {
-  const start = createStart(seeded, 14_310)
-  for (const name of ['gateway', ...Object.keys(peers)]) {
+async function startServers(start, names) {
+  for (const name of ['gateway', ...names]) {
     servers[name] = await start(name, url)
     log(`started ${name}`)
   }
 }
 
-/** Returns a function that starts a server on a database, each on the next port. */
-function createStart({ keys: _, ...seeded }, firstPort) {
+function stopServers() {
+  for (const [name, { child }] of Object.entries(servers)) {
+    child.kill('SIGKILL')
+    delete servers[name]
+  }
+}
+
+/**
+ * Returns a function that starts a server on a database, each on the next port.
+ *
+ * @param cacheMib `RESPONSE_CACHE_MIB` of the server `gateway`
+ */
+function createStart({ keys: _, userIds: __, ...seeded }, firstPort, cacheMib = '0') {
+  const gateways = { gateway: cacheMib, 'gateway-reads': '0' }
   let port = firstPort - 1
   return async (name, databaseUrl) => {
     port += 1
-    if (name === 'gateway') return { port, child: await startGateway(name, { url: databaseUrl, port }) }
+    if (name in gateways) {
+      return { port, child: await startGateway(name, { url: databaseUrl, port, cacheMib: gateways[name] }) }
+    }
     const env = {
       DATABASE_URL: databaseUrl,
       PORT: String(port),
@@ -135,10 +168,10 @@ function createStart({ keys: _, ...seeded }, firstPort) {
 }
 
 /** Loads the servers in turn. Each round begins with another one, so that each follows each. */
-async function measureInterleaved(asks) {
+async function measureInterleaved(asks, warmUpSeconds) {
   const names = Object.keys(asks)
   const runs = Object.fromEntries(names.map((name) => [name, []]))
-  for (const name of names) if (!options.try) await loadServer(servers[name], asks[name], 1)
+  for (const name of names) if (!options.try) await loadServer(servers[name], asks[name], warmUpSeconds)
   for (let round = 0; round < rounds; round += 1) {
     for (let index = 0; index < names.length; index += 1) {
       const name = names[(index + round) % names.length]

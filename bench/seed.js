@@ -29,6 +29,10 @@ export async function seedDatabase(url, { root = projectRoot, users, tenants = 1
   const small = await id('SELECT id FROM tenant_app WHERE name = $1', [last])
   const many = await id(`SELECT id FROM tenant_app WHERE name = 'Many'`)
   const userId = await id('SELECT id FROM "user" WHERE tenant_app_id = $1 ORDER BY created_at, id LIMIT 1', [tenant])
+  const ofTenant = await client.query(
+    'SELECT id FROM "user" WHERE tenant_app_id = $1 ORDER BY created_at, id LIMIT 2000',
+    [tenant],
+  )
   const accounts = await client.query(
     'SELECT id FROM account WHERE tenant_app_id = $1 ORDER BY created_at, id LIMIT 100',
     [tenant],
@@ -46,6 +50,7 @@ export async function seedDatabase(url, { root = projectRoot, users, tenants = 1
     small,
     many,
     userId,
+    userIds: ofTenant.rows.map((row) => row.id),
     jobId: 'job_bench',
     accountIds: accounts.rows.map((row) => row.id),
     keys: { tenant: keys['Tenant 1'], small: keys[last], many: keys['Many'] },

@@ -1,5 +1,5 @@
-// Compares this gateway with an earlier commit, or plain tables with partitioned ones: the same cases, interleaved,
-// each on its own copy of one database.
+// Compares this gateway with an earlier commit, plain tables with partitioned ones, or a gateway that keeps no responses
+// with one that does: the same cases, interleaved, each on its own copy of one database.
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -16,20 +16,23 @@ import { measureStream } from './stream.js'
 
 const usage = `npm run bench:versions -- COMMIT [--try] [--only CASES] [--starts N] [--rounds N] [--seconds N]
 npm run bench:versions -- --partitions N [--try] [--only CASES] [--starts N] [--rounds N] [--seconds N]
+npm run bench:versions -- --memory [--try] [--only CASES] [--starts N] [--rounds N] [--seconds N]
 
   COMMIT        the earlier version, such as the last release, which is installed in a temporary folder
   --partitions  compare plain tables with tables of N partitions instead
+  --memory      compare RESPONSE_CACHE_MIB=0 with the default instead: what first reads and writes pay for the memory
+                of responses. Each request of the cases abcdefg has a variable of its own, so none is repeated
   --only        some of the cases abcdefghijp
   --starts      how often both are started for a case: what V8 compiles differs from start to start
   --rounds      how often both are measured after each start, when their CPU per request is steady
   --seconds     how long each is measured in a round, in windows of 150 ms in turn
   DATABASE_URL names a PostgreSQL server, as a user who may create databases. Without it one is started.
 `
-const defaults = { only: 'abcdefghijp', starts: '3', rounds: '5', seconds: '2', partitions: undefined }
+const defaults = { only: 'abcdefghijp', starts: '3', rounds: '5', seconds: '2', partitions: undefined, memory: false }
 const tried = { starts: '1', rounds: '1', seconds: '0' }
-const { partitions, positionals, ...options } = readOptions(usage, defaults, tried, true)
+const { partitions, memory, positionals, ...options } = readOptions(usage, defaults, tried, true)
 const [commit] = positionals
-if (Boolean(commit) === Boolean(partitions)) {
+if ([commit, partitions, memory].filter(Boolean).length !== 1) {
   process.stdout.write(usage)
   process.exit(2)
 }
@@ -43,7 +46,12 @@ const log = (text) => process.stderr.write(`${text}\n`)
 const server = await openServer()
 const folder = mkdtempSync(path.join(tmpdir(), 'fusion-before-'))
 const root = commit ? folder : projectRoot
-const titles = commit ? [commit, 'now'] : ['plain tables', `${partitions} partitions`]
+const titles = commit
+  ? [commit, 'now']
+  : memory
+    ? ['RESPONSE_CACHE_MIB=0', 'the default']
+    : ['plain tables', `${partitions} partitions`]
+const letters = memory ? 'abcdefg' : 'abcdefghi'
 const versions = {}
 try {
   if (commit) {
@@ -57,19 +65,20 @@ try {
   await fusionOn(nowUrl)('migrate', 'deploy')
   if (partitions) await fusionOn(nowUrl)('migrate', 'partition', '--modulus', partitions)
   versions.before = { name: 'before', root, url: beforeUrl, port: 14_330 }
-  versions.now = { name: 'now', root: projectRoot, url: nowUrl, port: 14_331 }
+  versions.now = { name: 'now', root: projectRoot, url: nowUrl, port: 14_331, cacheMib: memory ? '' : '0' }
   await start()
   const cases = createCases(seeded)
   const rows = []
-  for (const letter of 'abcdefghi') {
+  for (const letter of letters) {
     if (!options.only.includes(letter)) continue
-    const { title, gateway: ask } = cases[letter]
+    const { title, gateway } = cases[letter]
+    const ask = memory ? withOwnVariable(gateway) : gateway
     for (const version of Object.values(versions)) version.key = letter === 'g' ? seeded.keys.small : seeded.keys.tenant
     await checkAnswers(title, { before: ask, now: ask }, versions)
     const measure = () => loadInTurn(versions, ask, seconds)
     rows.push(row(`(${letter}) ${title}`, await repeat(measure, () => warmUp(measure)), 'requests/s'))
   }
-  if (options.only.includes('j')) {
+  if (options.only.includes('j') && !memory) {
     const measure = async (name) => {
       const { port, child, url } = versions[name]
       const stream = { port, pid: child.pid, key: seeded.keys.many, url, many: seeded.many, users: manyUsers }
@@ -78,7 +87,7 @@ try {
     }
     rows.push(row(`(j) GET /users of ${manyUsers} users`, await repeat(oneAfterTheOther(measure)), 'users/s'))
   }
-  if (options.only.includes('p')) {
+  if (options.only.includes('p') && !memory) {
     for (const [title, measure] of createJobsCase(versions, seeded.keys.tenant))
       rows.push(row(title, await repeat(oneAfterTheOther(measure)), 'jobs/s'))
   }
@@ -96,6 +105,11 @@ try {
   await stop()
   await server.remove()
   rmSync(folder, { recursive: true, force: true })
+}
+
+/** A request that is another one each time. The gateway ignores a variable that the document does not declare. */
+function withOwnVariable({ body, ...ask }) {
+  return { ...ask, body: { ...body, variables: { ...body.variables, request: '[<id>]' } } }
 }
 
 async function start() {

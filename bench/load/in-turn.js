@@ -2,11 +2,12 @@
 // connection sends the request again as soon as it is answered. Prints the requests and the seconds of each server as
 // JSON. With 0 seconds each connection sends one request.
 import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { Pool } from 'undici'
 
 const windowMilliseconds = 150
 
-const { ports, ask, key, seconds, connections } = JSON.parse(process.argv[2])
+const { ports, ask, key, seconds, connections } = JSON.parse(readFileSync(0, 'utf8'))
 const { method = 'GET', path, body } = ask
 const text = body && JSON.stringify(body)
 const headers = { 'content-type': 'application/json', ...(key && { 'x-api-key': key }) }

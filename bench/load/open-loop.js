@@ -1,8 +1,9 @@
 // A load generator in a process of its own. It sends requests at a steady rate, whether or not earlier ones are
 // answered, and measures each latency from the time when the request was due. Prints the result as JSON.
+import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 
-const { port, ask, key, rate, seconds, connections } = JSON.parse(process.argv[2])
+const { port, ask, key, rate, seconds, connections } = JSON.parse(readFileSync(0, 'utf8'))
 const { method = 'GET', path, body } = ask
 const text = body ? JSON.stringify(body) : ''
 const request = Buffer.from(

@@ -1,5 +1,5 @@
 // The limit: node:http and pg, with one hand-written statement per case. PostgreSQL writes the JSON.
-import { randomUUID } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import pg from 'pg'
 import { seeded } from '../seeded.js'
@@ -34,6 +34,13 @@ const restProfile = `json_strip_nulls(json_build_object('id', p.id, 'user_platfo
   WHERE e.tenant_app_id = p.tenant_app_id AND e.profile_id = p.id), 'phone_numbers', p.phone_numbers, 'addresses', p.addresses,
   'followers_count', p.followers_count, 'following_count', p.following_count, 'subscribers_count', p.subscribers_count))`
 
+const userById = `SELECT json_build_object('id', u.id, 'created_at', ${timestamp('u.created_at')}, 'updated_at', ${timestamp('u.updated_at')},
+  'name', u.name, 'email', u.email, 'phone', u.phone, 'tenant_app_id', u.tenant_app_id, 'accounts',
+  (SELECT json_agg(json_build_object('id', a.id, 'user_platform', a.platform, 'platform_account_id', a.platform_account_id,
+  'display_name', a.display_name) ORDER BY a.created_at, a.id) FROM account a WHERE a.tenant_app_id = u.tenant_app_id
+  AND a.user_id = u.id))::text AS json FROM "user" u WHERE tenant_app_id = $1 AND id = $2`
+
+/** The statements by path, with their values. The rest of the path, if any, is a further value. */
 const statements = {
   '/a': [
     users(`'id', u.id, 'name', u.name, 'email', u.email, 'accounts', ${accounts(`, 'profile', ${full}`)}`, 20),
@@ -74,13 +81,17 @@ const statements = {
      FROM "user" u WHERE tenant_app_id = $1 AND id = $2`,
     [tenant, userId],
   ],
-  '/h': [
-    `SELECT json_build_object('id', u.id, 'created_at', ${timestamp('u.created_at')}, 'updated_at', ${timestamp('u.updated_at')},
-     'name', u.name, 'email', u.email, 'phone', u.phone, 'tenant_app_id', u.tenant_app_id, 'accounts',
-     (SELECT json_agg(json_build_object('id', a.id, 'user_platform', a.platform, 'platform_account_id', a.platform_account_id,
-     'display_name', a.display_name) ORDER BY a.created_at, a.id) FROM account a WHERE a.tenant_app_id = u.tenant_app_id
-     AND a.user_id = u.id))::text AS json FROM "user" u WHERE tenant_app_id = $1 AND id = $2`,
-    [tenant, userId],
+  '/h': [userById, [tenant, userId]],
+  '/t': [userById, [tenant, userId]],
+  '/q': [
+    `SELECT json_build_object('id', u.id, 'name', u.name, 'email', u.email, 'accounts', ${accounts(`, 'profile', ${full}`)})::text
+     AS json FROM "user" u WHERE tenant_app_id = $1 AND id = $2`,
+    [tenant],
+  ],
+  '/rename': [
+    `UPDATE "user" SET name = 'Name ' || gen_random_uuid(), updated_at = now() WHERE tenant_app_id = $1 AND id = $2
+     RETURNING json_build_object('id', id, 'name', name)::text AS json`,
+    [tenant],
   ],
   '/i': [
     `SELECT json_build_object('profiles', json_agg(${restProfile} ORDER BY array_position($2::text[], p.account_id)))::text AS json
@@ -95,13 +106,17 @@ const statements = {
   ],
 }
 
-createServer(async ({ url }, response) => {
-  const [text, values] = statements[url]
-  const { rows } = await pool.query({
-    name: url,
-    text,
-    values: url === '/g' ? [...values, `usr_${randomUUID()}`] : values,
-  })
+createServer(async ({ url, headers }, response) => {
+  const [, name, id] = /^(\/\w+)\/?(.*)$/.exec(url)
+  const [text, ownValues] = statements[name]
+  const last = name === '/g' ? `usr_${randomUUID()}` : id
+  const { rows } = await pool.query({ name, text, values: last === '' ? ownValues : [...ownValues, last] })
+  const [{ json }] = rows
   response.setHeader('content-type', 'application/json')
-  response.end(rows[0].json)
+  if (name === '/t') {
+    const tag = `"${hash('sha256', json, 'base64url')}"`
+    response.setHeader('etag', tag)
+    if (headers['if-none-match'] === tag) return response.writeHead(304).end()
+  }
+  response.end(json)
 }).listen(Number(process.env.PORT), '127.0.0.1', () => process.stdout.write('ready\n'))

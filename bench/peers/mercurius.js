@@ -13,7 +13,7 @@ const { tenant, small } = seeded
 const schema = `
   type Query { user(id: ID!): User users(first: Int!): [User!]! profiles(accountIds: [ID!]!): [Profile!]! job(id: ID!): Job }
   input UserInput { name: String! email: String! phone: String! }
-  type Mutation { createUser(input: UserInput!): User! }
+  type Mutation { createUser(input: UserInput!): User! updateUser(id: ID!, name: String!): User }
   type User { id: ID! name: String! email: String! phone: String createdAt: String! accounts: [Account!]! }
   type Account { id: ID! platform: String! displayName: String! user: User! profile: Profile }
   type Profile { id: ID! username: String fullName: String followersCount: Float account: Account! emails: [Email!]! }
@@ -67,6 +67,10 @@ const resolvers = {
     async createUser(_, { input: { name, email, phone } }) {
       const text = `INSERT INTO "user" (tenant_app_id, id, name, email, phone, updated_at) VALUES ($1, $2, $3, $4, $5, now()) RETURNING ${columns}`
       return shown((await rowsOf('create', text, [small, `usr_${randomUUID()}`, name, email, phone]))[0])
+    },
+    async updateUser(_, { id, name }) {
+      const text = `UPDATE "user" SET name = $3, updated_at = now() WHERE tenant_app_id = $1 AND id = $2 RETURNING ${columns}`
+      return shown((await rowsOf('update', text, [tenant, id, name]))[0])
     },
   },
 }

@@ -455,6 +455,22 @@ const attacksOfHolders: Readonly<Record<string, Attack>> = {
       const accept = number % 2 === 0 ? 'a/b,'.repeat(3_900) : `*/*,${'multipart/mixed;'.repeat(990)}`
       return { body: { query: 'subscription { job(id: "job_1") { id } }' }, headers: { accept } }
     }),
+  // Each is asked for once, so that no response is kept.
+  'new variables each time': (target, signal) =>
+    repeat(target, signal, 32, () => {
+      number += 1
+      const query = 'query ($id: ID!) { user(id: $id) { id name accounts { id displayName profile { id username } } } }'
+      return { body: { query, variables: { id: `usr_${number % 100_000}` } } }
+    }),
+  // Each is kept, because it is asked for twice: pages of 300 KB.
+  'new variables, each of them twice': (target, signal) =>
+    repeat(target, signal, 32, () => {
+      number += 1
+      const fields = 'id name email accounts { id displayName profile { id username emails { id value } } }'
+      const query = `query ($users: UserFilter) { users(first: 100, filter: $users) { nodes { ${fields} } } }`
+      const time = new Date(Date.UTC(2026, 0) + (number >> 1)).toISOString()
+      return { body: { query, variables: { users: { createdAfter: time } } } }
+    }),
   'documents of many tokens, and of fragments within fragments': (target, signal) =>
     repeat(target, signal, 32, () => {
       number += 1

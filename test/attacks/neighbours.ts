@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import pg from 'pg'
@@ -13,7 +14,7 @@ import type { Cluster } from '../support/cluster.ts'
 import { prepare } from '../support/gateway.ts'
 import { locationOf, settings } from '../support/settings.ts'
 import { type Attack, attackWith, type Credential } from './attacks.ts'
-import type { Seen } from './victim.ts'
+import type { Asked, Seen } from './victim.ts'
 
 /** Two tenants: one attacks, the other one wants to read a user. */
 export interface Neighbours {
@@ -28,9 +29,12 @@ export interface Neighbours {
 
 type NewKey = Awaited<ReturnType<typeof createKey>>
 
-/** What the other tenant's client and the probe of `/health` saw during an attack, and the memory of the gateway. */
+/** What the other tenant's clients and the probe of `/health` saw during an attack, and the memory of the gateway. */
 export interface Damage {
+  /** A client whose requests the gateway must read. */
   readonly victim: Seen
+  /** A client that repeats requests, so that the gateway has kept the responses before the attack. */
+  readonly kept: Seen
   readonly health: Seen
   /** The most resident memory so far, in MiB. */
   readonly memory: number
@@ -74,6 +78,9 @@ async function runScript(url: string, script: string): Promise<void> {
   await session.end()
 }
 
+/** How many users the other tenant has. A client repeats the requests for their trees. */
+const keptUsers = 20
+
 /** Returns scripts that can run at the same time. */
 function rowsOf(attacker: string, victim: string): string[] {
   const times = 'now(), now() FROM generate_series(1, 100000) AS number'
@@ -92,7 +99,11 @@ function rowsOf(attacker: string, victim: string): string[] {
     SELECT '${attacker}', 'job_long_' || number, 'x', 'SUCCEEDED', long.payload, long.result, 3, now(), now()
     FROM generate_series(1, 300) AS number, (SELECT payload, result FROM job WHERE id = 'job_1') AS long;
     INSERT INTO "user" (tenant_app_id, id, name, email, created_at, updated_at)
-    VALUES ('${victim}', 'usr_1', 'Victim', 'victim@example.com', now(), now())`,
+    SELECT '${victim}', 'usr_' || number, 'Victim', 'victim@example.com', now(), now()
+    FROM generate_series(1, ${keptUsers}) AS number;
+    INSERT INTO account (tenant_app_id, id, user_id, platform, platform_account_id, display_name, created_at, updated_at)
+    SELECT '${victim}', 'acc_' || number, 'usr_' || number, 'YOUTUBE', number::text, 'Name', now(), now()
+    FROM generate_series(1, ${keptUsers}) AS number`,
   ]
 }
 
@@ -112,22 +123,43 @@ export async function observeAttack(
   attack: Attack,
   seconds: number,
 ): Promise<Damage> {
+  const headers = { 'x-api-key': victim }
+  const clients = await Promise.all([
+    startClient({ urls: [`${address}/users/usr_1`], headers: { ...headers, 'cache-control': 'no-cache' } }),
+    // The gateway keeps a response that is asked for the second time.
+    startClient({ urls: treesOf(address), headers, beforehand: 2 }),
+    startClient({ urls: [`${address}/health`], headers: {} }),
+  ])
   const controller = new AbortController()
   const attacking = attackWith(attackers, attack, { address }, controller.signal)
-  const [seenByVictim, seenByProbe] = await Promise.all([
-    observe(`${address}/users/usr_1`, victim, seconds),
-    observe(`${address}/health`, undefined, seconds),
-  ])
+  const observe = (client: Worker) => observeFor(client, seconds)
+  const [seenByVictim, kept, health] = (await Promise.all(clients.map(observe))) as [Seen, Seen, Seen]
   controller.abort()
   await attacking
-  return { victim: seenByVictim, health: seenByProbe, memory: peakMemory(child) }
+  return { victim: seenByVictim, kept, health, memory: peakMemory(child) }
 }
 
-async function observe(url: string, key: string | undefined, seconds: number): Promise<Seen> {
-  const client = new Worker(new URL('./victim.ts', import.meta.url), { workerData: { url, key } })
-  // It can take longer to start than it observes.
-  client.once('online', () => setTimeout(() => client.postMessage('stop'), seconds * 1_000))
-  return new Promise((resolve, reject) => client.once('message', resolve).once('error', reject))
+/** The URLs of the trees of the other tenant's users. */
+function treesOf(address: string): string[] {
+  const query = 'query ($id: ID!) { user(id: $id) { id name accounts { id displayName profile { id username } } } }'
+  return Array.from({ length: keptUsers }, (_, index) => {
+    const variables = JSON.stringify({ id: `usr_${index + 1}` })
+    return `${address}/graphql?${new URLSearchParams({ query, variables })}`
+  })
+}
+
+/** Starts a client, which waits for its first message. */
+async function startClient(workerData: Asked): Promise<Worker> {
+  const client = new Worker(new URL('./victim.ts', import.meta.url), { workerData })
+  await once(client, 'message')
+  return client
+}
+
+async function observeFor(client: Worker, seconds: number): Promise<Seen> {
+  client.postMessage('start')
+  setTimeout(() => client.postMessage('stop'), seconds * 1_000)
+  const [seen] = await once(client, 'message')
+  return seen
 }
 
 /** Reads the most resident memory that a running process has had so far, in MiB. */

@@ -29,8 +29,9 @@ describe.skipIf(!canCreateClusters)(
   'a client is answered while the keys, tokens and users of another tenant send',
   () => {
     it.each(Object.entries(attacks))('%s', async (_, attack) => {
-      const { victim, health, memory } = await observeAttack(gateway, neighbours, attack, 1)
+      const { victim, kept, health, memory } = await observeAttack(gateway, neighbours, attack, 1)
       expect(Object.keys(victim.statuses)).toEqual(['200'])
+      expect(Object.keys(kept.statuses)).toEqual(['200'])
       expect(Object.keys(health.statuses)).toEqual(['200'])
       expect(memory).toBeLessThan(memoryBound)
     })
