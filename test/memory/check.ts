@@ -1,0 +1,45 @@
+// Reads and writes at two gateways, of which one uses PgBouncer and one a replica, on a PostgreSQL server of its own that
+// is restarted meanwhile. Checks that each read shows what was acknowledged before it was sent. Exits with 1 if one does not.
+//
+//   npm run test:memory [-- --seconds N --reads N --seed N]
+import { parseArgs } from 'node:util'
+import { canCreateClusters } from '../support/cluster.ts'
+import { hasPgBouncer } from '../support/pgbouncer.ts'
+import { checkSystem } from './check-system.ts'
+
+const help = `npm run test:memory [-- OPTIONS]
+
+  --seconds N  the duration (default: 120)
+  --reads N    the least number of reads (default: 200000)
+  --seed N     a whole number that decides what is read and written (default: random)
+  --help       print this help
+`
+
+const print = (line: string) => void process.stdout.write(`${line}\n`)
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '120' },
+    reads: { type: 'string', default: '200000' },
+    seed: { type: 'string', default: String(Math.floor(Math.random() * 1_000_000)) },
+    help: { type: 'boolean', default: false },
+  },
+})
+const [seconds, reads, seed] = [values.seconds, values.reads, values.seed].map(Number) as [number, number, number]
+
+if (values.help) {
+  process.stdout.write(help)
+} else if (!(seconds > 0 && reads >= 0 && seed >= 0)) {
+  process.stderr.write(`--seconds, --reads and --seed must be numbers.\n${help}`)
+  process.exitCode = 2
+} else if (!canCreateClusters || !hasPgBouncer) {
+  process.stderr.write("It needs Debian's packages postgresql and pgbouncer.\n")
+  process.exitCode = 1
+} else {
+  print(`seed ${seed}`)
+  const { problems, ...counts } = await checkSystem({ seconds, reads, seed, print })
+  for (const [name, count] of Object.entries(counts)) print(`${name.padEnd(8)} ${count}`)
+  for (const problem of problems) print(`PROBLEM: ${problem}`)
+  print(problems.length === 0 ? 'No problems' : `${problems.length} problems`)
+  process.exitCode = problems.length === 0 ? 0 : 1
+}

@@ -1,0 +1,81 @@
+/**
+ * The numbers that one writer writes, one after the other, to one value. A read that begins after a number was
+ * acknowledged must show this number or a later one.
+ */
+export class Numbers {
+  private begun = 0
+  private acknowledged = 0
+  private readonly rolledBack = new Set<number>()
+  private readonly gone = new Set<number>()
+  /** The latest numbers that were read, by the place where they were read. */
+  private readonly seen = new Map<string, number>()
+
+  /** Takes the next number, before it is written. */
+  begin(): number {
+    this.begun += 1
+    return this.begun
+  }
+
+  /** Takes the next number for the deletion of the value. */
+  beginDeletion(): number {
+    const number = this.begin()
+    this.gone.add(number)
+    return number
+  }
+
+  acknowledge(number: number): void {
+    this.acknowledged = Math.max(this.acknowledged, number)
+  }
+
+  rollBack(number: number): void {
+    this.rolledBack.add(number)
+  }
+
+  /** Sets what was found when nothing is being written, after writes that had no response. */
+  settle(found: number | undefined): void {
+    const possible = this.candidates(this.acknowledged).filter((number) => !this.rolledBack.has(number))
+    const left = possible.filter((number) => (found === undefined ? this.gone.has(number) : number === found))
+    const [number] = left.slice(-1)
+    if (number === undefined) throw new Error(`${found} was never written: ${this.describe(this.acknowledged)}`)
+    for (const other of possible) if (other > number) this.rolledBack.add(other)
+    this.acknowledge(number)
+  }
+
+  /** The earliest number that a read may show that begins now. */
+  floor(place: string | undefined): number {
+    const seen = place === undefined ? 0 : (this.seen.get(place) ?? 0)
+    return Math.max(this.acknowledged, seen)
+  }
+
+  /** The numbers that a read may show that began when `floor` was the earliest one, and that ends now. */
+  candidates(floor: number): number[] {
+    const numbers = Array.from({ length: this.begun - floor + 1 }, (_, index) => floor + index)
+    return numbers.filter((number) => !this.rolledBack.has(number))
+  }
+
+  mayBeAbsent(floor: number): boolean {
+    return this.candidates(floor).some((number) => this.isGone(number))
+  }
+
+  mayBePresent(floor: number): boolean {
+    return this.candidates(floor).some((number) => !this.isGone(number))
+  }
+
+  mayBe(number: number, floor: number): boolean {
+    return number >= floor && number <= this.begun && !this.rolledBack.has(number) && !this.isGone(number)
+  }
+
+  /** Notes a number that a read has shown. No later read at the same place may show an earlier one. */
+  see(number: number, place: string | undefined): void {
+    if (place !== undefined) this.seen.set(place, Math.max(number, this.seen.get(place) ?? 0))
+  }
+
+  isGone(number: number): boolean {
+    return number === 0 || this.gone.has(number)
+  }
+
+  describe(floor: number): string {
+    const gone = this.candidates(floor).filter((number) => this.isGone(number))
+    return `${floor} to ${this.begun}${gone.length > 0 ? `, deleted by ${gone.join()}` : ''}`
+  }
+}

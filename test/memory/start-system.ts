@@ -1,0 +1,91 @@
+import pg from 'pg'
+import { openDatabase } from '../../src/engine/db/database.ts'
+import { type RunningGateway, startGateway } from '../support/cli.ts'
+import { type Cluster, createCluster } from '../support/cluster.ts'
+import { migrate, roleOf } from '../support/migrate.ts'
+import { startPgBouncer } from '../support/pgbouncer.ts'
+import { locationOf } from '../support/settings.ts'
+import type { Place } from './client.ts'
+import { connectDirectly, type DirectSql } from './direct-sql.ts'
+import { createTenants, type Tenant, tokensOf } from './people.ts'
+
+/** Two gateways of two processes each. The first one uses PgBouncer, and the second one reads from a replica. */
+export interface System {
+  readonly cluster: Cluster
+  readonly places: readonly Place[]
+  readonly gateways: readonly RunningGateway[]
+  readonly sql: DirectSql
+  readonly tenants: readonly Tenant[]
+  /** Stops everything. */
+  remove(): Promise<void>
+}
+
+/**
+ * With these settings of the primary, a commit returns when the replica shows it. Otherwise reads from a replica show a
+ * write a little later, with and without the memory.
+ */
+const synchronous = [
+  "ALTER SYSTEM SET synchronous_standby_names = '*'",
+  'ALTER SYSTEM SET synchronous_commit = remote_apply',
+  'SELECT pg_reload_conf()',
+]
+
+const replicaFollows = `SELECT FROM pg_stat_replication WHERE sync_state = 'sync' AND state = 'streaming'`
+
+/** Starts the system. */
+export async function startSystem(size: { readonly tenants: number; readonly people: number }): Promise<System> {
+  const ends: (() => Promise<unknown>)[] = []
+  const remove = async () => {
+    for (const end of ends.splice(0).reverse()) await end()
+  }
+  try {
+    const cluster = await createCluster()
+    ends.push(() => cluster.remove())
+    await migrate(cluster.ownerUrl, roleOf(cluster.url))
+    const bouncer = await startPgBouncer(cluster, 20)
+    ends.push(() => bouncer.stop())
+    const replica = await cluster.createReplica()
+    ends.push(() => replica.remove())
+    await synchronize(cluster)
+
+    const env = { RATE_LIMIT: '0', LOG_LEVEL: 'warn', DATABASE_STATEMENT_TIMEOUT: '30' }
+    const start = async (own: Record<string, string>) => {
+      const gateway = await startGateway({ ...env, ...own }, ['--processes', '2'])
+      ends.push(() => gateway.stop())
+      return gateway
+    }
+    const gateways = [
+      await start({ DATABASE_URL: bouncer.url, DATABASE_DIRECT_URL: cluster.url }),
+      await start({ DATABASE_URL: cluster.url, DATABASE_REPLICA_URLS: replica.url }),
+    ] as const
+
+    const sql = connectDirectly(cluster.url)
+    ends.push(() => sql.close())
+    const database = await openDatabase(locationOf(cluster.url))
+    const tenants = await createTenants(database, sql, size, tokensOf(gateways[0].address))
+    await database.close()
+    return {
+      cluster,
+      gateways,
+      places: [
+        { address: gateways[0].address, sees: 'the primary' },
+        // The replica shows what the primary does not show yet.
+        { address: gateways[1].address, sees: undefined },
+      ],
+      sql,
+      tenants,
+      remove,
+    }
+  } catch (error) {
+    await remove()
+    throw error
+  }
+}
+
+async function synchronize(cluster: Cluster): Promise<void> {
+  const session = new pg.Client({ connectionString: cluster.adminUrl })
+  await session.connect()
+  for (const statement of synchronous) await session.query(statement)
+  while ((await session.query(replicaFollows)).rowCount === 0) await session.query('SELECT pg_sleep(0.02)')
+  await session.end()
+}
