@@ -70,7 +70,9 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
     const key = route.listKey ?? 'items'
     const isWhole = route.streams && query['limit'] === undefined && query['cursor'] === undefined
     const page = isWhole ? { first: maxPageSize } : variables
-    const response = await operations.runOperation(requestOf(request, page))
+    const toRun = requestOf(request, page)
+    // Only a part of a streamed list would be kept.
+    const response = await operations.runOperation(isWhole ? { ...toRun, readsAnew: true } : toRun)
     reply.headers(response.headers)
     const derive = deriverOf(response)
     const readFirst = once(() => toPage(route, stored, connection, dataOf(route, response.result)))

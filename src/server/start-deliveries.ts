@@ -41,7 +41,9 @@ export function startDeliveries(services: Services, options: StartDeliveriesOpti
     return undefined
   }
   const limits = createOperationLimits({ ...options, queues: services.queues })
-  const operations = createOperations({ ...options, schemas, services, limits, introspection: false })
+  // A query follows a change, so no response would be right the next time.
+  const own = { services, limits, introspection: false, responseCacheBytes: 0 }
+  const operations = createOperations({ ...options, schemas, ...own })
   const keys = createValidKeys(database, log, keyCacheMilliseconds)
   const { send, close } = createSender({ allowPrivateNetworks, timeoutMilliseconds, nameServers })
   const runQuery = createRunQuery({ services, operations, log })

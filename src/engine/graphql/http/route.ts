@@ -183,7 +183,9 @@ function createSender(heartbeatMilliseconds: number) {
     status = statusOf(results, type),
   ): Promise<string | ReadableStream | null> => {
     reply.code(status)
-    if (!isJsonType(type)) return sendByYoga(reply, type, results)
+    if (!isJsonType(type)) {
+      return sendByYoga(reply, type, Symbol.asyncIterator in results ? results : WrittenResult.toObject(results))
+    }
     reply.type(`${type}; charset=utf-8`)
     return WrittenResult.stringify(results)
   }

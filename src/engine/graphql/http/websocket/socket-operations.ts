@@ -10,6 +10,7 @@ import { Interruption } from '../../../subscription-values.ts'
 import type { Tracing } from '../../../telemetry/tracing.ts'
 import { lengthOf } from '../../operation/admit.ts'
 import { toClientError } from '../../operation/execute.ts'
+import { WrittenResult } from '../../operation/written-result.ts'
 import {
   createDocumentRunner,
   type DocumentRun,
@@ -90,7 +91,7 @@ export function createSocketOperations(options: SocketOperationsOptions) {
     const { results, isLong } = await runner.run(request, { operation, params, bodyLength, idempotencyKey, reader })
     if (isLong) await startTurn(viewer, () => held.isOver)
     if (Symbol.asyncIterator in results) for await (const result of results) yield result
-    else yield results
+    else yield WrittenResult.toObject(results)
   }
 
   /** Resolves when it is the viewer's turn to write a long response. */
