@@ -131,22 +131,54 @@ function connectionOf<Node, NodeEdge extends { readonly cursor: string }>(
 ) {
   const { size, fromEnd } = request
   const page = rows.slice(0, size)
-  const hasMore = rows.length > size
   if (fromEnd) page.reverse()
   const edges = page.map(edgeOf)
+  return { edges, pageInfo: new PageInfo(request, edges, rows.length > size, hasBeyond) }
+}
+
+/**
+ * The start and end of a page, which are read when a field asks for them.
+ *
+ * It is a class because V8 keeps the getters of an object literal among the objects that only a full garbage collection
+ * frees. Until then they would keep the page and all that its request has read, which collections of young objects
+ * would have to copy.
+ */
+class PageInfo {
+  private readonly request: PageBounds
+  private readonly edges: readonly { readonly cursor: string }[]
+  private readonly hasMore: boolean
+  private readonly hasBeyond: (side: Side) => Promise<boolean>
+
+  constructor(
+    request: PageBounds,
+    edges: readonly { readonly cursor: string }[],
+    hasMore: boolean,
+    hasBeyond: (side: Side) => Promise<boolean>,
+  ) {
+    this.request = request
+    this.edges = edges
+    this.hasMore = hasMore
+    this.hasBeyond = hasBeyond
+  }
+
+  get hasNextPage(): boolean | Promise<boolean> {
+    return (!this.request.fromEnd && this.hasMore) || this.isBeyond('before')
+  }
+
+  get hasPreviousPage(): boolean | Promise<boolean> {
+    return (this.request.fromEnd && this.hasMore) || this.isBeyond('after')
+  }
+
+  get startCursor(): string | null {
+    return this.edges.at(0)?.cursor ?? null
+  }
+
+  get endCursor(): string | null {
+    return this.edges.at(-1)?.cursor ?? null
+  }
+
   // The row of a cursor may have been deleted, and others with it, so only a statement can tell.
-  const isBeyond = (side: Side) => request[side] !== undefined && hasBeyond(side)
-  return {
-    edges,
-    pageInfo: {
-      get hasNextPage() {
-        return (!fromEnd && hasMore) || isBeyond('before')
-      },
-      get hasPreviousPage() {
-        return (fromEnd && hasMore) || isBeyond('after')
-      },
-      startCursor: edges.at(0)?.cursor ?? null,
-      endCursor: edges.at(-1)?.cursor ?? null,
-    },
+  private isBeyond(side: Side): boolean | Promise<boolean> {
+    return this.request[side] !== undefined && this.hasBeyond(side)
   }
 }
