@@ -22,7 +22,14 @@ const models = {
 const tables = Object.keys(models) as (keyof typeof models)[]
 type Cached = (typeof tables)[number]
 
-const every = tables.flatMap((model) => dataModel(model).columns.map((column) => ({ model, column, name: column.column })))
+const every = tables.flatMap((model) =>
+  dataModel(model).columns.map((column) => ({
+    model,
+    column,
+    name: column.column,
+    label: `${model}.${column.column}`,
+  })),
+)
 
 /** The columns that say to whom a row belongs, and its id: a change of these has an event of the row as it was, too. */
 const parents: Record<Cached, string> = {
@@ -94,7 +101,7 @@ function otherValue({ column, sqlType }: Column): string {
 
 describe('an update by SQL', () => {
   it.each(every.filter(({ model, name }) => !isKey(model, name)))(
-    'of $model.$name alone has one event of the user',
+    'of $label alone has one event of the user',
     async ({ model, column }) => {
       const tenant = await app.createTenant()
       const tree = await createTree(tenant)
@@ -122,9 +129,11 @@ describe('an update by SQL', () => {
     const user = await make.user()
     const account = await make.account(user.id)
     const profile = model === 'EmailRecord' ? await make.profile(account) : tree.Profile
-    const [name, id] = { Account: ['user_id', user.id], Profile: ['account_id', account.id], EmailRecord: ['profile_id', profile.id] }[
-      model as 'Account'
-    ] as [string, string]
+    const [name, id] = {
+      Account: ['user_id', user.id],
+      Profile: ['account_id', account.id],
+      EmailRecord: ['profile_id', profile.id],
+    }[model as 'Account'] as [string, string]
     const { events } = await eventsOf(update(tree, model, `${name} = '${id}'`), tenant)
     const moved: Tree = {
       ...tree,
