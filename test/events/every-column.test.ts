@@ -4,7 +4,8 @@ import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { factoriesFor } from '../support/factories.ts'
 import { isDistributed } from '../support/postgresql.ts'
 
-// Whoever changes a user, account, profile or email, in whichever column: the log names the user. Responses are kept because of this.
+// Each change of a user, account, profile or email, in each column and by each writer, has an event that names the user.
+// A response can be kept until the log has such an event.
 
 let app: TestApp
 beforeAll(async () => {
@@ -188,7 +189,7 @@ describe('an insertion or a deletion', () => {
 
   it.each([
     ['User', ['USER_DELETED', 'ACCOUNT_UNLINKED']],
-    // A profile that is deleted with its account has no event of its own, and an email that is deleted with its profile neither.
+    // A profile that is deleted with its account, and an email that is deleted with its profile, have no events.
     ['Account', ['ACCOUNT_UNLINKED']],
     ['Profile', ['PROFILE_SYNCED']],
     ['EmailRecord', ['PROFILE_SYNCED']],
