@@ -4,7 +4,7 @@ import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { factoriesFor } from '../support/factories.ts'
 import { isDistributed } from '../support/postgresql.ts'
 
-// Each change of a user, account, profile or email, in each column and by each writer, has an event that names the user.
+// Each change of a user, account, profile or email, in each column, by each writer, has an event that names the user.
 // A response can be kept until the log has such an event.
 
 let app: TestApp
