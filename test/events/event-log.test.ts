@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createEventLog } from '../../src/domain/event/event-log.ts'
 import { insertRows } from '../../src/engine/db/write/insert.ts'
@@ -114,6 +115,47 @@ describe('the event log', () => {
       await mutate('syncProfile', profile, 'profile')
     })
     expect(events).toEqual([])
+  })
+
+  it('keeps the time of the last change when an update or a sync changes nothing', async () => {
+    const user = await createUser()
+    const account = await linkAccount(user.id)
+    const phoneNumbers = [{ number: '1' }]
+    const profile = {
+      accountId: account.id,
+      followersCount: 7,
+      phoneNumbers,
+      emails: [{ value: 'a@example.com' }, { value: 'b@example.com' }],
+    }
+    const { id } = await mutate('syncProfile', profile, 'profile')
+    const times = async () => {
+      const { prisma } = app.database
+      const where = { tenantAppId: tenant.tenantAppId }
+      return {
+        user: (await prisma.user.findFirstOrThrow({ where: { ...where, id: user.id } })).updatedAt,
+        account: (await prisma.account.findFirstOrThrow({ where: { ...where, id: account.id } })).updatedAt,
+        profile: (await prisma.profile.findFirstOrThrow({ where: { ...where, id } })).updatedAt,
+      }
+    }
+    const before = await times()
+    await setTimeout(5)
+    await mutate('updateUser', { id: user.id, name: 'Ada' }, 'user')
+    await mutate('updateAccount', { id: account.id, displayName: 'Ada' }, 'account')
+    await mutate('syncProfile', { ...profile, emails: profile.emails.toReversed() }, 'profile')
+    await mutate('syncProfile', { accountId: account.id }, 'profile')
+    expect(await times()).toEqual(before)
+
+    await mutate('updateUser', { id: user.id, name: 'Ada L.', phone: '1' }, 'user')
+    await mutate('updateAccount', { id: account.id, displayName: 'Ada L.' }, 'account')
+    await mutate(
+      'syncProfile',
+      { accountId: account.id, emails: [{ value: 'a@example.com', isPrimary: true }] },
+      'profile',
+    )
+    const after = await times()
+    for (const name of ['user', 'account', 'profile'] as const) expect(after[name] > before[name]).toBe(true)
+    await mutate('syncProfile', { accountId: account.id, phoneNumbers: [] }, 'profile')
+    expect((await times()).profile > after.profile).toBe(true)
   })
 
   it('has one event for a sync that changes only emails', async () => {

@@ -4,7 +4,8 @@ import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { factoriesFor } from '../support/factories.ts'
 import { isDistributed } from '../support/postgresql.ts'
 
-// Whoever changes a user, account, profile or email, in whichever column: the log names the user. Responses are kept because of this.
+// Each change of a user, account, profile or email, in each column, by each writer, has an event that names the user.
+// A response can be kept until the log has such an event.
 
 let app: TestApp
 beforeAll(async () => {
@@ -22,7 +23,14 @@ const models = {
 const tables = Object.keys(models) as (keyof typeof models)[]
 type Cached = (typeof tables)[number]
 
-const every = tables.flatMap((model) => dataModel(model).columns.map((column) => ({ model, column, name: column.column })))
+const every = tables.flatMap((model) =>
+  dataModel(model).columns.map((column) => ({
+    model,
+    column,
+    name: column.column,
+    label: `${model}.${column.column}`,
+  })),
+)
 
 /** The columns that say to whom a row belongs, and its id: a change of these has an event of the row as it was, too. */
 const parents: Record<Cached, string> = {
@@ -94,7 +102,7 @@ function otherValue({ column, sqlType }: Column): string {
 
 describe('an update by SQL', () => {
   it.each(every.filter(({ model, name }) => !isKey(model, name)))(
-    'of $model.$name alone has one event of the user',
+    'of $label alone has one event of the user',
     async ({ model, column }) => {
       const tenant = await app.createTenant()
       const tree = await createTree(tenant)
@@ -122,9 +130,11 @@ describe('an update by SQL', () => {
     const user = await make.user()
     const account = await make.account(user.id)
     const profile = model === 'EmailRecord' ? await make.profile(account) : tree.Profile
-    const [name, id] = { Account: ['user_id', user.id], Profile: ['account_id', account.id], EmailRecord: ['profile_id', profile.id] }[
-      model as 'Account'
-    ] as [string, string]
+    const [name, id] = {
+      Account: ['user_id', user.id],
+      Profile: ['account_id', account.id],
+      EmailRecord: ['profile_id', profile.id],
+    }[model as 'Account'] as [string, string]
     const { events } = await eventsOf(update(tree, model, `${name} = '${id}'`), tenant)
     const moved: Tree = {
       ...tree,
@@ -179,7 +189,7 @@ describe('an insertion or a deletion', () => {
 
   it.each([
     ['User', ['USER_DELETED', 'ACCOUNT_UNLINKED']],
-    // A profile that is deleted with its account has no event of its own, and an email that is deleted with its profile neither.
+    // A profile that is deleted with its account, and an email that is deleted with its profile, have no events.
     ['Account', ['ACCOUNT_UNLINKED']],
     ['Profile', ['PROFILE_SYNCED']],
     ['EmailRecord', ['PROFILE_SYNCED']],
