@@ -1,5 +1,5 @@
-// Compares this gateway with an earlier commit, plain tables with partitioned ones, or a gateway that keeps no responses
-// with one that does: the same cases, interleaved, each on its own copy of one database.
+// Compares this gateway with an earlier commit, plain tables with partitioned ones, or a gateway that keeps no
+// responses with one that does: the same cases, interleaved, each on its own copy of one database.
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
