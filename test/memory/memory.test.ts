@@ -36,4 +36,5 @@ it('a read shows what was acknowledged before it was sent, by whomever it was wr
   if (problems.length > 0) expect.fail(problems.join('\n'))
   expect(counts).toMatchObject({ stale: 0, wrong: 0, failed: 0 })
   expect(counts.writes).toBeGreaterThan(100)
+  expect(counts.hits).toBeGreaterThan(200)
 })

@@ -39,7 +39,7 @@ export async function startSystem(size: { readonly tenants: number; readonly peo
     for (const end of ends.splice(0).reverse()) await end()
   }
   try {
-    const cluster = await createCluster()
+    const cluster = await createCluster({ wal_retrieve_retry_interval: '100ms' })
     ends.push(() => cluster.remove())
     await migrate(cluster.ownerUrl, roleOf(cluster.url))
     const bouncer = await startPgBouncer(cluster, 20)
