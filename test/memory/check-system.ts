@@ -8,6 +8,8 @@ export interface CheckOptions {
   readonly reads: number
   readonly seed: number
   readonly print: (line: string) => void
+  /** Aborts to end the run early. */
+  readonly end?: AbortSignal
 }
 
 const tables = { tenants: 3, people: 12 }
@@ -16,8 +18,17 @@ const tables = { tenants: 3, people: 12 }
  * Runs the checker on two gateways, while an old transaction stays open, others write and commit much later, and the
  * server is restarted.
  */
-export async function checkSystem({ seconds, reads, seed, print }: CheckOptions): Promise<CheckerResult> {
+export async function checkSystem({
+  seconds,
+  reads,
+  seed,
+  print: printLine,
+  end,
+}: CheckOptions): Promise<CheckerResult> {
+  const started = performance.now()
+  const print = (line: string) => printLine(`${((performance.now() - started) / 1_000).toFixed(0)} s: ${line}`)
   const system = await startSystem(tables)
+  print('the gateways serve')
   const { cluster, places, sql, tenants } = system
   const began = performance.now()
   let old = await openOldTransaction(cluster.adminUrl)
@@ -47,7 +58,7 @@ export async function checkSystem({ seconds, reads, seed, print }: CheckOptions)
     const headers = { 'x-api-key': tenant?.writingKey ?? '', 'content-type': 'application/json', connection: 'close' }
     const query = 'mutation { updateUser(input: { id: "nobody" }) { userErrors { code } } userless: __typename }'
     for (const { address } of places) {
-      for (let inSuccession = 0; inSuccession < 40; ) {
+      for (let inSuccession = 0; inSuccession < 10 && !end?.aborted; ) {
         const isServed = await Promise.all([
           fetch(`${address}/graphql`, { method: 'POST', headers, body: JSON.stringify({ query }) }),
           fetch(`${address}/users/nobody`, { headers }),
@@ -76,7 +87,7 @@ export async function checkSystem({ seconds, reads, seed, print }: CheckOptions)
           print(JSON.stringify(counts))
         }
         if (part(counts) > 0.5) restart ??= restartServer()
-        return part(counts) >= 1 && !isRestarting
+        return end?.aborted === true || (part(counts) >= 1 && !isRestarting)
       },
     })
     await restart

@@ -17,6 +17,9 @@ const help = `npm run test:memory [-- OPTIONS]
 
 const print = (line: string) => void process.stdout.write(`${line}\n`)
 
+const stop = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
+
 const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '120' },
@@ -37,7 +40,7 @@ if (values.help) {
   process.exitCode = 1
 } else {
   print(`seed ${seed}`)
-  const { problems, ...counts } = await checkSystem({ seconds, reads, seed, print })
+  const { problems, ...counts } = await checkSystem({ seconds, reads, seed, print, end: stop.signal })
   for (const [name, count] of Object.entries(counts)) print(`${name.padEnd(8)} ${count}`)
   for (const problem of problems) print(`PROBLEM: ${problem}`)
   print(problems.length === 0 ? 'No problems' : `${problems.length} problems`)

@@ -10,7 +10,7 @@ let tenants: Tenant[]
 let address: string
 
 beforeAll(async () => {
-  app = await startTestApp({ keyCacheMilliseconds: 60_000 })
+  app = await startTestApp({ keyCacheMilliseconds: 60_000, responseCacheBytes: 64 * 1024 * 1024 })
   address = await app.app.listen({ host: '127.0.0.1', port: 0 })
   const { database } = app
   sql = database.url === undefined ? shareSession(database) : connectDirectly(database.url)
@@ -36,4 +36,5 @@ it('a read shows what was acknowledged before it was sent, by whomever it was wr
   if (problems.length > 0) expect.fail(problems.join('\n'))
   expect(counts).toMatchObject({ stale: 0, wrong: 0, failed: 0 })
   expect(counts.writes).toBeGreaterThan(100)
+  expect(counts.hits).toBeGreaterThan(200)
 })

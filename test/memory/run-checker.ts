@@ -127,6 +127,8 @@ export async function runChecker(options: CheckerOptions): Promise<CheckerResult
           random.below(2) === 0,
         )
     }
+    // At the end, no further read does it.
+    wake()
   }
 
   async function startWriter(number: number): Promise<void> {

@@ -39,7 +39,7 @@ export async function startSystem(size: { readonly tenants: number; readonly peo
     for (const end of ends.splice(0).reverse()) await end()
   }
   try {
-    const cluster = await createCluster()
+    const cluster = await createCluster({ wal_retrieve_retry_interval: '100ms' })
     ends.push(() => cluster.remove())
     await migrate(cluster.ownerUrl, roleOf(cluster.url))
     const bouncer = await startPgBouncer(cluster, 20)
@@ -48,10 +48,12 @@ export async function startSystem(size: { readonly tenants: number; readonly peo
     ends.push(() => replica.remove())
     await synchronize(cluster)
 
-    const env = { RATE_LIMIT: '0', LOG_LEVEL: 'warn', DATABASE_STATEMENT_TIMEOUT: '30' }
+    const env = { RATE_LIMIT: '0', DATABASE_STATEMENT_TIMEOUT: '30' }
     const start = async (own: Record<string, string>) => {
       const gateway = await startGateway({ ...env, ...own }, ['--processes', '2'])
       ends.push(() => gateway.stop())
+      // Nobody reads the lines of so many requests.
+      for (const output of [gateway.child.stdout, gateway.child.stderr]) output?.removeAllListeners('data').resume()
       return gateway
     }
     const gateways = [

@@ -45,7 +45,7 @@ const boundUser = 'usr_1'
 
 export async function createWorld(seed: number): Promise<World> {
   const logger = createLogger({ logLevel: 'fatal' }, { write: (line) => void process.stderr.write(line) })
-  const app = await startTestApp({ logger, keyCacheMilliseconds: 60_000 })
+  const app = await startTestApp({ logger, keyCacheMilliseconds: 60_000, responseCacheBytes: 64 * 1024 * 1024 })
   const schema = createReferenceSchema()
   const cursors = createCursors()
   const random = createRandom(seed)
