@@ -8,7 +8,8 @@ export const eventTypes = {
   ACCOUNT_LINKED: 'An account was linked to a user.',
   ACCOUNT_UPDATED: 'An account was changed.',
   ACCOUNT_UNLINKED: 'An account was unlinked, or its user was deleted. Its profile was deleted with it.',
-  PROFILE_SYNCED: 'A profile or its emails were created or changed, or SQL deleted a profile alone. A sync that changes nothing has no event.',
+  PROFILE_SYNCED:
+    'A profile or its emails were created or changed, or SQL deleted a profile alone. A sync that changes nothing has no event.',
   JOB_CREATED: 'A job was created.',
   JOB_STARTED: 'A worker started an attempt of a job.',
   JOB_UPDATED: 'A worker reported progress of a job, or an import changed it.',

@@ -110,8 +110,8 @@ export function createOperations(options: OperationsOptions): Operations {
   }
 
   /**
-   * Admits a query or a mutation, executes it in turn or has its response in the memory, takes the points of its length,
-   * and counts it until sent.
+   * Admits a query or a mutation, executes it or has its response in the memory, takes the points of its length, and
+   * counts it until sent.
    */
   async function run(request: OperationRequest): Promise<OperationResponse> {
     const { operation, context, statements, held } = request
@@ -125,7 +125,7 @@ export function createOperations(options: OperationsOptions): Operations {
         isLong(operation, admission.cost)
           ? queues.operations.run(viewer, execute, () => statements.isAbandoned === true)
           : execute()
-      const response = remembered?.response ? responseOf(remembered.response) : await executeInTurn()
+      const response = remembered?.response ? await responseOf(request, remembered.response) : await executeInTurn()
       statements.isKept = remembered?.response !== undefined
       const { result, length, isStored } = response
       admission = await admissions.raise(request, admission, pointsOfLength(length) * (isStored ? storedFactor : 1))
@@ -230,9 +230,10 @@ export function createOperations(options: OperationsOptions): Operations {
 
 const noResult: ExecutionResult = {}
 
-/** A response from the memory. What is sent of it is its text. */
-function responseOf({ length }: KeptResponse): OperationResponse {
-  return { result: noResult, length, isStored: false, headers: {} }
+/** A response from the memory. What is sent of it is its text. The trace has its operation, as if it ran. */
+async function responseOf({ operation, context }: OperationRequest, kept: KeptResponse): Promise<OperationResponse> {
+  await context.trace?.operation(operation.kind, operation.name, async () => noResult)
+  return { result: noResult, length: kept.length, isStored: false, headers: {} }
 }
 
 /** Whether a response is from the memory. @see https://www.rfc-editor.org/rfc/rfc9211 */

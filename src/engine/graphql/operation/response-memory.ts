@@ -69,14 +69,14 @@ const pauseMilliseconds = 5_000
 const maxBodyLength = 16 * 1024
 
 /** The bytes of an entry besides its texts, about: its key, and its places in maps. */
-const entryBytes = 400
+const entryBytes = 500
 
 /** An operation and variables that were requested by viewers with the same rights. */
 interface Entry {
   readonly key: string
   readonly dependencies: Dependencies
   readonly ids: readonly string[] | undefined
-  readonly derived: Map<string, string>
+  derived: Map<string, string> | undefined
   askedAt: number
   bytes: number
   kept: { readonly response: KeptResponse; readonly readAt: number } | undefined
@@ -144,7 +144,7 @@ export function createResponseMemory({ maxBytes, database, logged, readNews, met
   function forgetResponse(memory: TenantMemory, entry: Entry): void {
     if (!entry.kept) return
     entry.kept = undefined
-    entry.derived.clear()
+    entry.derived = undefined
     memory.ofModels.delete(entry)
     for (const id of entry.ids ?? []) {
       const ofId = memory.byId.get(id)
@@ -239,11 +239,12 @@ export function createResponseMemory({ maxBytes, database, logged, readNews, met
       length,
       nodes,
       derive(name, make) {
-        const found = entry.kept?.response === response ? entry.derived.get(name) : undefined
+        const found = entry.kept?.response === response ? entry.derived?.get(name) : undefined
         if (found !== undefined) return found
         const made = make()
         const size = entry.bytes + bytesOf(made)
         if (entry.kept?.response === response && size <= maxOfEntry) {
+          entry.derived ??= new Map()
           entry.derived.set(name, made)
           resize(memory, entry, size)
           makeRoom(memory)
@@ -312,12 +313,12 @@ export function createResponseMemory({ maxBytes, database, logged, readNews, met
       const memory = memoryOf(tenantAppId)
       const now = performance.now()
       if (now - memory.failedAt < pauseMilliseconds) return undefined
-      const key = hash('sha256', JSON.stringify([number, userId, scopes, variables]), 'base64')
+      const key = hash('sha256', JSON.stringify([number, userId, scopes, variables]), 'latin1')
       const entry = memory.entries.get(key)
       if (!entry || now - entry.askedAt > repeatMilliseconds) {
         if (entry) remove(memory, entry)
         const ids = userId === undefined ? dependencies.idsOf(variables) : [userId]
-        const added: Entry = { key, dependencies, ids, derived: new Map(), askedAt: now, bytes: 0, kept: undefined }
+        const added: Entry = { key, dependencies, ids, derived: undefined, askedAt: now, bytes: 0, kept: undefined }
         memory.entries.set(key, added)
         resize(memory, added, entryBytes)
         makeRoom(memory)
