@@ -14,7 +14,7 @@ beforeAll(async () => {
   neighbours = await createNeighbours(cluster)
   // The tenant attacks many times in a minute. With points it would soon be rejected. The memory of responses is so small
   // that an attack fills its part in a second.
-  gateway = await startAttacked(cluster.url, { RATE_LIMIT: '0', RESPONSE_CACHE_MIB: '4' })
+  gateway = await startAttacked(cluster.url, { RATE_LIMIT: '0', RESPONSE_CACHE_MIB: '1' })
 })
 afterAll(async () => {
   await gateway?.stop()
