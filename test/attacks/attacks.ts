@@ -462,12 +462,11 @@ const attacksOfHolders: Readonly<Record<string, Attack>> = {
       const query = 'query ($id: ID!) { user(id: $id) { id name accounts { id displayName profile { id username } } } }'
       return { body: { query, variables: { id: `usr_${number % 100_000}` } } }
     }),
-  // Each is kept, because it is asked for twice: pages of 300 KB.
+  // Each is kept, because it is asked for twice: pages with many characters for a point.
   'new variables, each of them twice': (target, signal) =>
     repeat(target, signal, 32, () => {
       number += 1
-      const fields = 'id name email accounts { id displayName profile { id username emails { id value } } }'
-      const query = `query ($users: UserFilter) { users(first: 100, filter: $users) { nodes { ${fields} } } }`
+      const query = `query ($users: UserFilter) { users(first: 70, filter: $users) { nodes { ${aliases(58, 'email')} } } }`
       const time = new Date(Date.UTC(2026, 0) + (number >> 1)).toISOString()
       return { body: { query, variables: { users: { createdAfter: time } } } }
     }),
