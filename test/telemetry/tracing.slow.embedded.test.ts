@@ -76,6 +76,8 @@ describe('a gateway with a collector', () => {
     gateway = await start({
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
       BATCHING: 'on',
+      // A repeated query would send no statement of its operation.
+      RESPONSE_CACHE_MIB: '0',
     })
   })
   afterAll(async () => {

@@ -313,7 +313,7 @@ export function createResponseMemory({ maxBytes, database, logged, readNews, met
       const memory = memoryOf(tenantAppId)
       const now = performance.now()
       if (now - memory.failedAt < pauseMilliseconds) return undefined
-      const key = hash('sha256', JSON.stringify([number, userId, scopes, variables]), 'latin1')
+      const key = hash('sha256', JSON.stringify([number, userId, scopes, variables]), 'binary')
       const entry = memory.entries.get(key)
       if (!entry || now - entry.askedAt > repeatMilliseconds) {
         if (entry) remove(memory, entry)
