@@ -67,8 +67,7 @@ const memory = {
     // Transactions that ran at the last position in the log are forgotten.
     [/after\?\.running \?\? \[\]/g, () => '[]'],
     // Events that concern kept responses.
-    [/(?<=PROFILE_SYNCED: \['Profile'), 'EmailRecord'/g, () => ''],
-    [/(?:USER_DELETED: \['User'\]|ACCOUNT_UNLINKED: \['Account', 'Profile', 'EmailRecord'\]),/g, () => ''],
+    [/(?:USER_DELETED|ACCOUNT_UNLINKED|PROFILE_SYNCED): \['.*'\],/g, () => ''],
     // Changes while a response is read that is kept.
     [/reading\.isOutdated \|\|= isOutdated\(reading\)/g, () => 'reading.isOutdated ||= false'],
   ] as typeof rules,
