@@ -14,6 +14,12 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
+/** How many responses came from the memory. */
+async function hits(): Promise<number> {
+  const { body } = await world.app.app.inject('/metrics')
+  return Number(/^fusion_\w*\{outcome="hit"\} (\d+)$/m.exec(body)?.[1])
+}
+
 it('each response to a random operation is that of graphql-js over the plain rows', async () => {
   const onProgress = (number: number) => {
     if (number % 1_000 === 0) process.stderr.write(`${number} operations\n`)
@@ -21,4 +27,6 @@ it('each response to a random operation is that of graphql-js over the plain row
   const mismatches = await runOperations(world, { operations, seed, onProgress })
   // Not as a difference of arrays, which would escape and shorten the descriptions.
   if (mismatches.length > 0) expect.fail(mismatches.join('\n\n'))
+  // Some of the responses were kept ones.
+  expect(await hits()).toBeGreaterThan(operations / 3)
 }, 86_400_000)

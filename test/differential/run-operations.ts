@@ -3,6 +3,7 @@ import { runQuery } from './compare/run-query.ts'
 import { runMutation } from './mutations/run-mutation.ts'
 import { runRoute } from './rest/run-route.ts'
 import type { World } from './world/world.ts'
+import { runBetweenWrites } from './writes/run-between-writes.ts'
 
 export interface RunOptions {
   readonly operations: number
@@ -14,8 +15,11 @@ export interface RunOptions {
 /** After so many mismatches a run ends: more of them say nothing new. */
 const maxMismatches = 3
 
-/** Nine in ten operations are queries. One in twenty is a mutation, and as many are requests to REST. */
-const kinds = [...Array(18).fill(runQuery), runMutation, runRoute] as const
+/**
+ * Most operations are queries. One in twenty is a mutation, as many are requests to REST, and two are queries with writes
+ * between.
+ */
+const kinds = [...Array(16).fill(runQuery), runBetweenWrites, runBetweenWrites, runMutation, runRoute] as const
 
 /** Runs random operations. Returns the descriptions of the mismatches. */
 export async function runOperations(world: World, { operations, seed, onProgress }: RunOptions): Promise<string[]> {

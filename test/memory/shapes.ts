@@ -169,6 +169,22 @@ export const shapes: readonly Shape[] = [
   profiles,
   node,
   byEmail,
+  // Reads of one model.
+  (viewer, person, random) =>
+    query(
+      'query Name($id: ID!) { user(id: $id) { id name } }',
+      (observation, { user }) => checkOne(viewer, person, observation, 'user', user),
+      ofUser,
+    )(viewer, person, random),
+  query('query Names { users(first: 20) { nodes { id name } totalCount } }', (observation, { users }) =>
+    observation.list('user', users.nodes, users.totalCount),
+  ),
+  query('query AccountNames { accounts(first: 20) { nodes { id displayName } totalCount } }', (observation, data) =>
+    observation.list('account', data.accounts.nodes, data.accounts.totalCount),
+  ),
+  query('query UserCount { userStats { count } }', (observation, data) =>
+    observation.count('user', data.userStats.count),
+  ),
   query(`query Page { users(first: 20) { nodes { ${userFields} } totalCount } }`, (observation, { users }) =>
     observation.list('user', users.nodes, users.totalCount),
   ),

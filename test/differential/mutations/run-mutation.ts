@@ -88,7 +88,7 @@ export async function runMutation(world: World, random: Random): Promise<string 
 }
 
 /** Fills the tenant again when mutations have left too few or too many rows. */
-async function refill({ database }: TestApp, tenantAppId: string, random: Random): Promise<void> {
+export async function refill({ database }: TestApp, tenantAppId: string, random: Random): Promise<void> {
   const { User, Account, Job } = await readTables(database, tenantAppId, ['User', 'Account', 'Job'])
   if (Account.length >= minAccounts && User.length <= maxRows && Job.length <= maxRows) return
   await database.prisma.user.deleteMany({ where: { tenantAppId } })

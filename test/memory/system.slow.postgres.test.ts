@@ -1,0 +1,13 @@
+import { describe, expect, it } from 'vitest'
+import { canCreateClusters } from '../support/cluster.ts'
+import { hasPgBouncer } from '../support/pgbouncer.ts'
+import { checkSystem } from './check-system.ts'
+
+describe.skipIf(!canCreateClusters || !hasPgBouncer)('a short run of `npm run test:memory`', () => {
+  it('finds no read that is out of date, with old transactions, PgBouncer, a replica and a restart of the server', async () => {
+    const { problems, ...counts } = await checkSystem({ seconds: 20, reads: 3_000, seed: 1, print: () => undefined })
+    if (problems.length > 0) expect.fail(problems.join('\n'))
+    expect(counts).toMatchObject({ stale: 0, wrong: 0 })
+    expect(counts.hits).toBeGreaterThan(300)
+  })
+})
