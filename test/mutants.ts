@@ -62,7 +62,7 @@ const memory = {
     // The key of a kept response, without the scopes or the user.
     [/(?<=stringify\(\[number, userId, )scopes, /g, () => ''],
     [/(?<=stringify\(\[number, )userId, (?=scopes)/g, () => ''],
-    // A request uses the answer to a question to the log that was sent before it arrived.
+    // A request uses what the log said to a question that was sent before it arrived.
     [/memory\.asksNext = undefined/g, (found) => `void memory.asking.finally(() => setTimeout(() => (${found}), 20))`],
     // Transactions that ran at the last position in the log are forgotten.
     [/after\?\.running \?\? \[\]/g, () => '[]'],

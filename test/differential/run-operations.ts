@@ -16,8 +16,8 @@ export interface RunOptions {
 const maxMismatches = 3
 
 /**
- * Most operations are queries. One in twenty is a mutation, as many are requests to REST, and two are queries with writes
- * between.
+ * Most operations are queries. One in twenty is a mutation, as many are requests to REST, and two are queries with
+ * writes between.
  */
 const kinds = [...Array(16).fill(runQuery), runBetweenWrites, runBetweenWrites, runMutation, runRoute] as const
 

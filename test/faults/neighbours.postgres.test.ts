@@ -12,8 +12,8 @@ beforeAll(async () => {
   if (!canCreateClusters) return
   cluster = await createCluster()
   neighbours = await createNeighbours(cluster)
-  // The tenant attacks many times in a minute. With points it would soon be rejected. The memory of responses is so small
-  // that an attack fills its part in a second.
+  // The tenant attacks many times in a minute. With points it would soon be rejected. The memory of responses is so
+  // small that an attack fills its part in a second.
   gateway = await startAttacked(cluster.url, { RATE_LIMIT: '0', RESPONSE_CACHE_MIB: '1' })
 })
 afterAll(async () => {

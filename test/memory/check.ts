@@ -1,5 +1,6 @@
-// Reads and writes at two gateways, of which one uses PgBouncer and one a replica, on a PostgreSQL server of its own that
-// is restarted meanwhile. Checks that each read shows what was acknowledged before it was sent. Exits with 1 if one does not.
+// Reads and writes at two gateways, of which one uses PgBouncer and one a replica, on a PostgreSQL server of its own
+// that is restarted meanwhile. Checks that each read shows what was acknowledged before it was sent. Exits with 1 if
+// one does not.
 //
 //   npm run test:memory [-- --seconds N --reads N --seed N]
 import { parseArgs } from 'node:util'

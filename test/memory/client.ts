@@ -4,7 +4,10 @@ import type { Read } from './shapes.ts'
 /** A gateway under test. */
 export interface Place {
   readonly address: string
-  /** What its reads see, if all of them see the same: a later read must not show less. Undefined if a replica serves some. */
+  /**
+   * What its reads see, if all of them see the same: a later read must not show less. Undefined if a replica serves
+   * some.
+   */
   readonly sees: string | undefined
 }
 

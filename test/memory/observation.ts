@@ -26,8 +26,8 @@ export type Json = any
 export class Observation {
   readonly problems: Problem[] = []
   /**
-   * Whether a row was deleted between two statements of the read, so that the response has an error. A read without some
-   * of the scopes takes several statements.
+   * Whether a row was deleted between two statements of the read, so that the response has an error. A read without
+   * some of the scopes takes several statements.
    */
   isTorn = false
   private readonly floors = new Map<Numbers, number>()

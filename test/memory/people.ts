@@ -64,7 +64,9 @@ export const phoneOf = ({ tenant, userId }: Person, number: number) => `${tenant
 export const emailOf = ({ tenant, profileId }: Person, number: number) =>
   `${profileId}-${number}@${tenant.mark}.example`
 
-/** Inserts the rows of a person from a level down, with the next numbers. Returns what to call when they are committed. */
+/**
+ * Inserts the rows of a person from a level down, with the next numbers. Returns what to call when they are committed.
+ */
 export async function insertRows(
   query: Query,
   person: Person,

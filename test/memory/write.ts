@@ -140,7 +140,10 @@ const oneBySql: Write = async ({ sql, random }, person) => {
   written?.numbers.acknowledge(written.number)
 }
 
-/** Values of several people by SQL, in a transaction that stays open while others read, sometimes long. One in three is rolled back. */
+/**
+ * Values of several people by SQL, in a transaction that stays open while others read, sometimes long. One in three is
+ * rolled back.
+ */
 const severalBySql: Write = async ({ sql, random, untilReads }, person, own) => {
   const written: { readonly numbers: Numbers; readonly number: number }[] = []
   const people = new Set([person, ...Array.from({ length: random.below(4) }, () => random.pick(own))])
