@@ -55,7 +55,7 @@ export function changedValue(column: Column, kept: string): string {
 }
 
 /** Whether a change sets a column. */
-export function setsColumn({ column }: Column): string {
+function setsColumn({ column }: Column): string {
   return `${givenName(setsName(column))}::boolean`
 }
 

@@ -17,7 +17,7 @@ import type { Logger } from '../../telemetry/logger.ts'
 import { errorAtEachPath, maxErrors, withMasks } from '../schema/masked.ts'
 import type { Values } from './prepare/coerce-variables.ts'
 import { hasScopes, type PreparedOperation } from './prepare/prepare.ts'
-import type { KeptResponse } from './response-memory.ts'
+import type { KeptResponse } from './written-result.ts'
 
 /** An operation to execute, with the variables as the client sent them. */
 export interface Execution {

@@ -18,9 +18,9 @@ import {
 import { countErrors, executeOnce, executeOperation, type OperationRequest, type OperationResponse } from './execute.ts'
 import { createPreparer, type Preparation, type PreparedOperation, type Preparer } from './prepare/prepare.ts'
 import type { Schemas } from './prepare/schemas.ts'
-import { createResponseMemory, type KeptResponse } from './response-memory.ts'
+import { createResponseMemory } from './response-memory.ts'
 import { createSubscribe, type Subscribe } from './subscribe.ts'
-import { WrittenResult } from './written-result.ts'
+import { type KeptResponse, WrittenResult } from './written-result.ts'
 
 /**
  * Runs the operations of both APIs: prepares them, takes their cost, chooses the server for their reads, executes

@@ -7,6 +7,7 @@ import type { Metrics } from '../../telemetry/metrics.ts'
 import type { OperationRequest } from './execute.ts'
 import type { Dependencies } from './prepare/dependencies.ts'
 import type { PreparedOperation } from './prepare/prepare.ts'
+import type { KeptResponse } from './written-result.ts'
 
 // Responses that were read before. A response from here equals what reading would have returned at a moment between the
 // arrival of the request and its response, because the log of events, which has every change of the rows, is asked
@@ -22,8 +23,6 @@ export interface ResponseMemoryOptions {
   readonly metrics: Pick<Metrics, 'keptResponses'>
 }
 
-export type ResponseMemory = ReturnType<typeof createResponseMemory>
-
 /** The response to a query that may be kept. */
 export interface Remembered {
   /** The response, if it is kept. Otherwise the query has to be executed. */
@@ -37,20 +36,8 @@ export interface Remembered {
   release(): void
 }
 
-interface NewResponse {
+interface NewResponse extends Pick<KeptResponse, 'length' | 'nodes'> {
   readonly data: unknown
-  /** Its length, in characters, as limits count it. */
-  readonly length: number
-  /** The number of its nodes. */
-  readonly nodes: number
-}
-
-/** A response that is kept. */
-export interface KeptResponse extends Pick<NewResponse, 'length' | 'nodes'> {
-  /** Its data as JSON. */
-  readonly text: string
-  /** Returns a text that is made of the response once, such as its body in REST. */
-  derive(name: string, make: () => string): string
 }
 
 /** How long a response stays without being read anew, for writes that the log does not have. */

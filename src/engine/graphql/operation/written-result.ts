@@ -1,5 +1,17 @@
 import type { ExecutionResult } from 'graphql'
 
+/** A response that is kept. */
+export interface KeptResponse {
+  /** Its length, in characters, as limits count it. */
+  readonly length: number
+  /** The number of its nodes. */
+  readonly nodes: number
+  /** Its data as JSON. */
+  readonly text: string
+  /** Returns a text that is made of the response once, such as its body in REST. */
+  derive(name: string, make: () => string): string
+}
+
 /** A result without errors whose data is a JSON text. The text is read only where it is not sent as it is. */
 export class WrittenResult implements ExecutionResult {
   readonly extensions: NonNullable<ExecutionResult['extensions']>
