@@ -139,7 +139,8 @@ function calledAlso(script: Script, window: number, before: readonly Script[]): 
 /** Starts a gateway, and prints which files and functions of src run for one request, after some that warm it up. */
 async function measureRequests(database: string, { KEY, ...env }: Record<string, string>): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), 'fusion-house-'))
-  const gateway = await startGateway({ DATA_DIR: folder, ...env }, [], { options: ['--inspect=127.0.0.1:0'] })
+  // A repeated query would be served from memory.
+  const gateway = await startGateway({ DATA_DIR: folder, RESPONSE_CACHE_MIB: '0', ...env }, [], { options: ['--inspect=127.0.0.1:0'] })
   try {
     const inspector = await inspect(/ws:\/\/\S+/.exec(gateway.output())?.[0] ?? '')
     const url = gateway.address

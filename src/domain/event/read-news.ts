@@ -1,5 +1,6 @@
 import type { Model } from '../../engine/db/data-model.ts'
-import type { Change, LogNews, LogPosition } from '../../engine/db/log-news.ts'
+import type { Database } from '../../engine/db/database.ts'
+import type { Change, LogNews, LogPosition, ReadNews } from '../../engine/db/log-news.ts'
 import type { Sql } from '../../engine/db/sql.ts'
 import { statement } from '../../engine/db/statement.ts'
 import type { EventType } from './event.ts'
@@ -30,7 +31,7 @@ const end = 'evt_g'
  *
  * Each part reads the index to its limit. `EXISTS` would get a sequential scan as its generic plan.
  */
-export async function readNews(sql: Sql, tenantAppId: string, after: LogPosition | undefined): Promise<LogNews> {
+async function readAfter(sql: Sql, tenantAppId: string, after: LogPosition | undefined): Promise<LogNews> {
   const rows = await sql.query(news, [tenantAppId, after?.begun ?? end, after?.running ?? []])
   const [[server, begun, running] = []] = rows
   const position = { begun: String(begun), running: running as string[] }
@@ -41,6 +42,22 @@ export async function readNews(sql: Sql, tenantAppId: string, after: LogPosition
     changes: events.length > maxChanges ? undefined : events.flatMap(toChange),
   }
 }
+
+/**
+ * Creates the reader of what has changed in a tenant. On the embedded database, which only this process writes to, it
+ * first looks whether anybody has written anything: the whole question takes it longer than many reads do.
+ */
+export function createReadNews({ driver: { isShared } }: Pick<Database, 'driver'>): ReadNews {
+  if (isShared) return readAfter
+  return async (sql, tenantAppId, after) => {
+    const [[snapshot] = []] = await sql.query(readSnapshot)
+    if (after && snapshot === after.snapshot) return undefined
+    const news = await readAfter(sql, tenantAppId, after)
+    return { ...news, position: { ...news.position, snapshot: String(snapshot) } }
+  }
+}
+
+const readSnapshot = statement('SELECT pg_current_snapshot()::text')
 
 function toChange([, , , type, ...ids]: readonly unknown[]): Change[] {
   const models = modelsOf[type as EventType]

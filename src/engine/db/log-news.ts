@@ -7,6 +7,8 @@ export interface LogPosition {
   readonly begun: string
   /** The beginnings of the ids of the transactions that ran. */
   readonly running: readonly string[]
+  /** The snapshot of a database that only this process writes to, or an earlier one. */
+  readonly snapshot?: string
 }
 
 /** A change of a row. */
@@ -27,5 +29,13 @@ export interface LogNews {
   readonly changes: readonly Change[] | undefined
 }
 
-/** Reads what has changed after a position, and without one only a position, by one statement and in its snapshot. */
-export type ReadNews = (sql: Sql, tenantAppId: string, after: LogPosition | undefined) => Promise<LogNews>
+/**
+ * Reads what has changed after a position, and without one only a position, by one statement and in its snapshot.
+ *
+ * @returns undefined if nothing has changed at all, so that the position is still the last one
+ */
+export type ReadNews = (
+  sql: Sql,
+  tenantAppId: string,
+  after: LogPosition | undefined,
+) => Promise<LogNews | undefined>

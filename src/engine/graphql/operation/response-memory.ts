@@ -202,7 +202,8 @@ export function createResponseMemory({ maxBytes, database, logged, readNews, met
     const own = { statements: 0, tenantAppId, observe, ...(requestId !== undefined && { requestId }) }
     const ask = async () => {
       const news = await readNews(database.sql.for(own, { isShared: true }), tenantAppId, memory.position)
-      statements.statements += 1
+      statements.statements += own.statements
+      if (!news) return
       const isSame = news.server === memory.server
       memory.server = news.server
       memory.position = news.position
