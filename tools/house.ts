@@ -140,7 +140,9 @@ function calledAlso(script: Script, window: number, before: readonly Script[]): 
 async function measureRequests(database: string, { KEY, ...env }: Record<string, string>): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), 'fusion-house-'))
   // A repeated query would be served from memory.
-  const gateway = await startGateway({ DATA_DIR: folder, RESPONSE_CACHE_MIB: '0', ...env }, [], { options: ['--inspect=127.0.0.1:0'] })
+  const gateway = await startGateway({ DATA_DIR: folder, RESPONSE_CACHE_MIB: '0', ...env }, [], {
+    options: ['--inspect=127.0.0.1:0'],
+  })
   try {
     const inspector = await inspect(/ws:\/\/\S+/.exec(gateway.output())?.[0] ?? '')
     const url = gateway.address

@@ -257,9 +257,14 @@ describe('a kept response', () => {
 })
 
 describe('the memory', () => {
-  it('keeps at most a quarter of its bytes for a tenant', async () => {
+  it('keeps at most a quarter of its bytes for a tenant, and the responses of others meanwhile', async () => {
     const small = await app.startAnother({ responseCacheBytes: 64 * 1024 })
     try {
+      await newTenant()
+      const neighbour = tenant
+      const askNeighbour = () => small.rest(neighbour, 'GET', '/users?limit=1')
+      await askNeighbour()
+      await askNeighbour()
       await newTenant()
       const bytes = async () => (await small.services.metrics.keptResponses.bytes.get()).values[0]?.value ?? 0
       const before = await bytes()
@@ -269,6 +274,7 @@ describe('the memory', () => {
       }
       expect((await bytes()) - before).toBeLessThanOrEqual(16 * 1024)
       expect(await bytes()).toBeGreaterThan(8 * 1024)
+      expect(statusOf(await askNeighbour())).toBe(hit)
     } finally {
       await small.close()
     }

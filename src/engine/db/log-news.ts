@@ -34,8 +34,4 @@ export interface LogNews {
  *
  * @returns undefined if nothing has changed at all, so that the position is still the last one
  */
-export type ReadNews = (
-  sql: Sql,
-  tenantAppId: string,
-  after: LogPosition | undefined,
-) => Promise<LogNews | undefined>
+export type ReadNews = (sql: Sql, tenantAppId: string, after: LogPosition | undefined) => Promise<LogNews | undefined>
