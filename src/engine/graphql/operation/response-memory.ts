@@ -55,8 +55,9 @@ const pauseMilliseconds = 5_000
 /** Requests with longer bodies are rarely repeated. */
 const maxBodyLength = 16 * 1024
 
-/** The bytes of an entry besides its texts, about: its key, and its places in maps. */
-const entryBytes = 500
+/** The bytes of an entry besides its texts, about: its key, its place in a map, and that of each of its ids. */
+const entryBytes = 400
+const idBytes = 200
 
 /** An operation and variables that were requested by viewers with the same rights. */
 interface Entry {
@@ -169,17 +170,31 @@ export function createResponseMemory({ maxBytes, database, logged, readNews, met
     }
   }
 
-  function apply(memory: TenantMemory, { models, ids }: Change): void {
-    const isOutdated = (one: Pick<Entry, 'dependencies' | 'ids'>) =>
-      models.some((model) => one.dependencies.models.has(model)) &&
-      (one.ids === undefined || ids.some((id) => one.ids?.includes(id)))
-    for (const reading of memory.readings) reading.isOutdated ||= isOutdated(reading)
-    const entries = [memory.ofModels, ...ids.map((id) => memory.byId.get(id) ?? none)].flatMap((some) => [...some])
-    for (const entry of entries) {
-      if (!isOutdated(entry)) continue
-      forgetResponse(memory, entry)
-      keptResponses.invalidations.inc()
+  /** Forgets what changes concern. Their number times that of the responses would be too much work. */
+  function apply(memory: TenantMemory, changes: readonly Change[]): void {
+    const changed = new Map<Model, Set<string>>()
+    for (const { models, ids } of changes) {
+      for (const model of models) {
+        const idsOfModel = changed.get(model) ?? new Set()
+        changed.set(model, idsOfModel)
+        for (const id of ids) idsOfModel.add(id)
+      }
     }
+    const isOutdated = ({ dependencies, ids }: Pick<Entry, 'dependencies' | 'ids'>) =>
+      [...dependencies.models].some((model) => {
+        const idsOfModel = changed.get(model)
+        return idsOfModel !== undefined && (ids === undefined || ids.some((id) => idsOfModel.has(id)))
+      })
+    const forgetOutdated = (entries: Iterable<Entry> = []) => {
+      for (const entry of [...entries]) {
+        if (!isOutdated(entry)) continue
+        forgetResponse(memory, entry)
+        keptResponses.invalidations.inc()
+      }
+    }
+    for (const reading of memory.readings) reading.isOutdated ||= isOutdated(reading)
+    forgetOutdated(memory.ofModels)
+    for (const ids of changed.values()) for (const id of ids) forgetOutdated(memory.byId.get(id))
   }
 
   /**
@@ -207,8 +222,8 @@ export function createResponseMemory({ maxBytes, database, logged, readNews, met
       const isSame = news.server === memory.server
       memory.server = news.server
       memory.position = news.position
-      if (isSame && news.changes) for (const change of news.changes) apply(memory, change)
-      else forgetAll(memory)
+      if (!isSame || !news.changes) forgetAll(memory)
+      else if (news.changes.length > 0) apply(memory, news.changes)
     }
     memory.asking = ask().catch((error: unknown) => {
       memory.position = undefined
@@ -240,7 +255,7 @@ export function createResponseMemory({ maxBytes, database, logged, readNews, met
         return made
       },
     }
-    const size = entryBytes + bytesOf(text)
+    const size = entryBytes + (entry.ids?.length ?? 0) * idBytes + bytesOf(text)
     // The entry can have been removed meanwhile.
     if (size > maxOfEntry || memory.entries.get(entry.key) !== entry) return response
     forgetResponse(memory, entry)
@@ -325,8 +340,6 @@ export function createResponseMemory({ maxBytes, database, logged, readNews, met
     },
   }
 }
-
-const none: ReadonlySet<Entry> = new Set()
 
 /** What was not requested lately is not kept. */
 const unknown: Remembered = { response: undefined, release: () => undefined }
