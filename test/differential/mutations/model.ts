@@ -144,7 +144,7 @@ export class Model {
     const { platform, platformAccountId } = account
     const after = this.after.Profile.find((row) => row['accountId'] === accountId)
     const profile = existing
-      ? this.changed('Profile', existing, { ...values, syncedAt: after?.['updatedAt'] })
+      ? this.changed('Profile', existing, { ...values, syncedAt: after?.['syncedAt'] })
       : this.created('Profile', { ...values, accountId, platform, platformAccountId })
     if (emails !== undefined) this.replaceEmails(profile.id, (emails ?? []) as Input[])
     return profile
