@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import Fastify from 'fastify'
 import { consolePages } from './console/console-pages.ts'
+import { changeLogOf } from './domain/event/change-log.ts'
 import { graphiqlTabs, schemas } from './domain/schema.graphql.ts'
 import { createValidKeys } from './engine/auth/api-keys.ts'
 import { createAuthenticator } from './engine/auth/authenticator.ts'
@@ -40,7 +41,7 @@ const jwks = routePlugin<{ tokens: AccessTokens }>('jwks', (app, { tokens }) => 
 
 export interface AppOptions
   extends Omit<GraphQLOptions, 'operations' | 'authenticate' | 'documents' | 'steps' | 'places' | 'tabs'>,
-    Omit<OperationsOptions, 'schemas' | 'limits'>,
+    Omit<OperationsOptions, 'schemas' | 'limits' | 'changeLog'>,
     Omit<LimitsOptions, 'queues' | 'metrics'> {
   readonly logger: FastifyBaseLogger
   readonly console: boolean
@@ -69,7 +70,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const { queues, metrics: counts } = services
   const app = Fastify(serverOptions(logger, options.timeouts))
   const limits = createLimits({ ...options, queues, metrics: counts })
-  const operations = createOperations({ ...options, schemas, limits })
+  const operations = createOperations({ ...options, schemas, limits, changeLog: changeLogOf(services.database) })
   const keys = createValidKeys(services.database, logger, keyCacheMilliseconds)
   const tokens = createTokenVerifier(services.tokens, options.trustedIssuers ?? [])
   const authenticate = createAuthenticate(createAuthenticator(keys, tokens), services.database)

@@ -56,14 +56,17 @@ const suites = [
 
 /** The memory of responses. Without the tenant, it would only forget more than it must. */
 const memory = {
-  files: /\/(response-memory|read-news)\.ts$/,
+  files: /\/(response-memory|change-log)\.ts$/,
   suites: [['test/memory/']],
   rules: [
     // The key of a kept response, without the scopes or the user.
     [/(?<=stringify\(\[number, userId, )scopes, /g, () => ''],
     [/(?<=stringify\(\[number, )userId, (?=scopes)/g, () => ''],
-    // A request uses what the log said to a question that was sent before it arrived.
-    [/memory\.asksNext = undefined/g, (found) => `void memory.asking.finally(() => setTimeout(() => (${found}), 20))`],
+    // A request uses a check that was sent before it arrived.
+    [
+      /memory\.nextCheck = undefined/g,
+      (found) => `void memory.lastCheck.finally(() => setTimeout(() => (${found}), 20))`,
+    ],
     // Transactions that ran at the last position in the log are forgotten.
     [/after\?\.running \?\? \[\]/g, () => '[]'],
     // Events that concern kept responses.

@@ -1,11 +1,10 @@
-import { createEngineServices, type DomainParts, type EngineOptions, type Services } from '../engine/context.ts'
+import { createEngineServices, type EngineOptions, type Services } from '../engine/context.ts'
 import type { Database } from '../engine/db/database.ts'
 import type { AllowedNetworks } from '../engine/network/private-networks.ts'
 import { createAddressCheck } from '../engine/network/private-networks.ts'
 import type { Logger } from '../engine/telemetry/logger.ts'
 import { createEventFeed, type EventFeed } from './event/event-feed.ts'
 import { createEventLog } from './event/event-log.ts'
-import { createReadNews, loggedModels } from './event/read-news.ts'
 import { createJobStore, type JobStores } from './job/store/job-store.ts'
 import type { Backoff } from './job/store/transitions.ts'
 import { createUsageReader, type ReadUsage } from './usage/read-usage.ts'
@@ -38,9 +37,7 @@ export function createServices(
   options: ServicesOptions,
 ): Services & { readonly usageCounts: UsageCounts } {
   const usageCounts = createUsageCounts()
-  const readNews = createReadNews(database)
-  const parts: DomainParts = { userModel: 'User', longModels: ['Job'], usageCounts, logged: loggedModels, readNews }
-  const engine = createEngineServices(database, parts, options)
+  const engine = createEngineServices(database, { userModel: 'User', longModels: ['Job'], usageCounts }, options)
   const { metrics, queues } = engine
   const documents = createDocumentCache()
   return {

@@ -3,7 +3,6 @@ import { createSigningKeys } from './auth/tokens/signing-keys.ts'
 import type { Viewer } from './auth/viewer.ts'
 import type { Model } from './db/data-model.ts'
 import type { Database } from './db/database.ts'
-import type { ReadNews } from './db/log-news.ts'
 import { createLoaders, type Loaders } from './db/read/loaders.ts'
 import { type RequestDatabase, type Sql, waitFor } from './db/sql.ts'
 import { type OwnedRows, rowsOf } from './db/write/owned-rows.ts'
@@ -33,9 +32,6 @@ export interface EngineServices extends Pick<RequestServices, 'tokens' | 'metric
   readonly queues: FairQueues
   readonly usageCounts: UsageCounter
   readonly reading: ReadSettings
-  /** The models of whose rows each change is an event, and what reads these events. */
-  readonly logged: ReadonlySet<Model>
-  readonly readNews: ReadNews
 }
 
 /** The models that reads treat in a special way, and how much a request may read. */
@@ -53,8 +49,6 @@ export interface DomainParts {
   readonly userModel: Model
   readonly longModels: readonly Model[]
   readonly usageCounts: UsageCounter
-  readonly logged: readonly Model[]
-  readonly readNews: ReadNews
 }
 
 export interface EngineOptions {
@@ -77,7 +71,7 @@ export interface EngineOptions {
 /** Creates the services that do not depend on the domain. They send no statement before they are used. */
 export function createEngineServices(
   database: Database,
-  { userModel, longModels, usageCounts, logged, readNews }: DomainParts,
+  { userModel, longModels, usageCounts }: DomainParts,
   options: EngineOptions,
 ): EngineServices {
   const { tokenIssuer, maxReadLength, keyRing, metrics = createMetrics(), queues = createFairQueues() } = options
@@ -91,8 +85,6 @@ export function createEngineServices(
     queues,
     usageCounts,
     reading: { userModel, longModels: new Set(longModels), maxLength: maxReadLength },
-    logged: new Set(logged),
-    readNews,
   }
 }
 
@@ -128,7 +120,7 @@ type RequestParts = Pick<Context, 'viewer' | 'log'> & {
 }
 
 export function createContext(
-  { database, idempotency: _, usageCounts: __, logged: ___, readNews: ____, queues, reading, ...services }: Services,
+  { database, idempotency: _, usageCounts: __, queues, reading, ...services }: Services,
   { viewer, log, statements, trace, client }: RequestParts,
 ): Context {
   const { tenantAppId, userId } = viewer

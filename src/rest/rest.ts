@@ -47,11 +47,9 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
   const { operation } = stored
   const deprecation = deprecationHeaders(operations.schema, operation)
 
-  /** What is made of a response is made once if the response is kept, for this route. */
-  const deriverOf =
-    ({ kept }: OperationResponse) =>
-    (name: string, make: () => string) =>
-      kept ? kept.derive(`${route.url} ${name}`, make) : make()
+  /** Makes texts of a response: once if it is kept. */
+  const derive = ({ kept }: OperationResponse, name: string, make: () => readonly string[]) =>
+    kept ? kept.derive(`${route.url} ${name}`, make) : make()
 
   // Each page has its own context, so that its rows are forgotten after it.
   const requestOf = (request: FastifyRequest, variables: Values): OperationRequest => ({
@@ -74,17 +72,18 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
     // Only a part of a streamed list would be kept.
     const response = await operations.runOperation(isWhole ? { ...toRun, readsAnew: true } : toRun)
     reply.headers(response.headers)
-    const derive = deriverOf(response)
-    const readFirst = once(() => toPage(route, stored, connection, dataOf(route, response.result)))
+    const readPage = () => toPage(route, stored, connection, dataOf(route, response.result))
     if (!isWhole) {
-      const next = derive('next', () => readFirst().next ?? '')
-      const link = next === '' ? '' : `<${prefixOf(request)}${urlOfPage(route, query, next)}>; rel="next"`
+      const [body = '', next] = derive(response, 'page', () => {
+        const { items, next } = readPage()
+        return [JSON.stringify({ [key]: items }), ...(next === undefined ? [] : [next])]
+      })
+      const link = next === undefined ? '' : `<${prefixOf(request)}${urlOfPage(route, query, next)}>; rel="next"`
       if (link !== '') reply.header('link', link)
-      const body = derive('body', () => JSON.stringify({ [key]: readFirst().items }))
-      const tag = derive(`tag ${link}`, () => tagOf(reply, body))
+      const [tag] = derive(response, `tag ${link}`, () => [tagOf(reply, body)])
       return respondConditionally(request, reply, body, 'viewer', tag)
     }
-    const first = readFirst()
+    const first = readPage()
     reply.type('application/json; charset=utf-8')
     if (request.method === 'HEAD') return reply.send()
     // The cost of the first page covers the whole list.
@@ -112,9 +111,10 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
       return value
     }
     if (route.method === 'GET') {
-      const derive = deriverOf(response)
-      const body = derive('body', () => bodyOf(readValue()))
-      const tag = derive('tag', () => tagOf(reply, body))
+      const [body = '', tag] = derive(response, 'value', () => {
+        const body = bodyOf(readValue())
+        return [body, tagOf(reply, body)]
+      })
       return respondConditionally(request, reply, body, 'viewer', tag)
     }
     const value = readValue()
@@ -146,14 +146,6 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
         : respondWithList(request, reply, variables, route.connection)
     },
   })
-}
-
-function once<Value>(make: () => Value): () => Value {
-  let made: { readonly value: Value } | undefined
-  return () => {
-    made ??= { value: make() }
-    return made.value
-  }
 }
 
 interface PageInfo {

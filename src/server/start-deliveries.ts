@@ -41,9 +41,8 @@ export function startDeliveries(services: Services, options: StartDeliveriesOpti
     return undefined
   }
   const limits = createOperationLimits({ ...options, queues: services.queues })
-  // A query follows a change, so no response would be right the next time.
-  const own = { services, limits, introspection: false, responseCacheBytes: 0 }
-  const operations = createOperations({ ...options, schemas, ...own })
+  // Without a memory of responses: a query follows a change, so no response would be right the next time.
+  const operations = createOperations({ ...options, schemas, services, limits, introspection: false })
   const keys = createValidKeys(database, log, keyCacheMilliseconds)
   const { send, close } = createSender({ allowPrivateNetworks, timeoutMilliseconds, nameServers })
   const runQuery = createRunQuery({ services, operations, log })

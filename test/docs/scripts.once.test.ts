@@ -33,6 +33,8 @@ const trials: Record<string, Trial> = {
   'test:types': {},
   'test:mutants': { args: ['src/cli.ts'], prints: [/^0 mutants, 0 survivors/m] },
   'test:distributed': { prints: [/^Skipped: TEST_CITUS_URL is not set/m] },
+  // test/memory/system.slow.postgres.test.ts has a run of it.
+  'test:memory': { args: ['--help'], prints: [/--reads/] },
   'test:soak': { args: ['--help'], prints: [/--minutes/] },
   licences: {},
   sbom: { prints: [/"bomFormat": "CycloneDX"/] },
@@ -125,19 +127,24 @@ describe.skipIf(!hasServer)('package.json', () => {
     expect(Object.keys(trials).filter((name) => scripts[name] === undefined)).toEqual([])
   })
 
-  it.each(Object.entries(trials))('has the script %s, which works', async (name, { args = [], prints = [] }) => {
-    const url = new URL(adminUrl())
-    url.search = ''
-    // Not the settings of this run, such as what records its statements.
-    const own = Object.entries(process.env).filter(([key]) => !/^(TEST_|NODE_ENV$|NODE_OPTIONS$|TZ$)/.test(key))
-    const env = { ...Object.fromEntries(own), DATABASE_URL: url.href }
-    const tries = name.startsWith('bench') ? ['--try'] : []
-    const { stdout } = await promisify(execFile)('npm', ['run', name, '--', ...tries, ...args], {
-      // npm lists the packages of a folder, not of a link to it.
-      cwd: name === 'sbom' ? projectRoot : copy,
-      env,
-      maxBuffer: 64 * 1024 * 1024,
-    })
-    for (const text of prints) expect(stdout).toMatch(text)
-  })
+  // The benchmark with all its peers takes the longest.
+  it.each(Object.entries(trials))(
+    'has the script %s, which works',
+    { timeout: 600_000 },
+    async (name, { args = [], prints = [] }) => {
+      const url = new URL(adminUrl())
+      url.search = ''
+      // Not the settings of this run, such as what records its statements.
+      const own = Object.entries(process.env).filter(([key]) => !/^(TEST_|NODE_ENV$|NODE_OPTIONS$|TZ$)/.test(key))
+      const env = { ...Object.fromEntries(own), DATABASE_URL: url.href }
+      const tries = name.startsWith('bench') ? ['--try'] : []
+      const { stdout } = await promisify(execFile)('npm', ['run', name, '--', ...tries, ...args], {
+        // npm lists the packages of a folder, not of a link to it.
+        cwd: name === 'sbom' ? projectRoot : copy,
+        env,
+        maxBuffer: 64 * 1024 * 1024,
+      })
+      for (const text of prints) expect(stdout).toMatch(text)
+    },
+  )
 })

@@ -32,3 +32,21 @@ it('a response is not kept if its rows changed while it was read, and another re
   expect((await slow).data['users']).toEqual({ nodes: [{ name: user.name }] })
   expect((await app.graphql(tenant, lists)).data['users']).toEqual({ nodes: [{ name: 'New' }] })
 })
+
+it('a kept response is read again after the end of a transaction that has written before it was read', async () => {
+  const { user } = await createOneOfEach(app, tenant)
+  const query = `{ user(id: "${user.id}") { name } }`
+  const session = new pg.Client({ connectionString: app.database.url })
+  await session.connect()
+  await session.query('BEGIN')
+  await session.query(`UPDATE "user" SET name = 'Late' WHERE id = $1`, [user.id])
+  // A later transaction moves the position beyond the number of this one.
+  await createOneOfEach(app, tenant)
+  const statements = () => app.statementsOf(() => app.graphql(tenant, query))
+  await statements()
+  await statements()
+  expect((await statements()).filter((sql) => sql.includes('"user"'))).toEqual([])
+  await session.query('COMMIT')
+  await session.end()
+  expect((await app.graphql(tenant, query)).data).toEqual({ user: { name: 'Late' } })
+})

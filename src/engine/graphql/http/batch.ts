@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../../errors.ts'
-import { viewerOf } from '../../http/request.ts'
+import { readsAnew, viewerOf } from '../../http/request.ts'
 import type { Places } from '../../limits/concurrency.ts'
 import type { FairQueue } from '../../limits/fair-queue.ts'
 import { toGatewayError } from '../../telemetry/gateway-error.ts'
@@ -65,7 +65,8 @@ export function createBatch(options: BatchOptions) {
     if (kind === 'subscription') throw noSubscription()
     const bodyLength = lengthOf(entry, Number.POSITIVE_INFINITY)
     const idempotencyKey = idempotencyKeyIn(params)
-    const toRun = { operation: prepared.operation, params, bodyLength, idempotencyKey, reader: noEvents }
+    const own = { bodyLength, idempotencyKey, readsAnew: readsAnew(operation), reader: noEvents }
+    const toRun = { operation: prepared.operation, params, ...own }
     const { results: result, ...response } = await runner.run(operation, toRun)
     return { result, isBadRequest: false, showsSecrets, ...response }
   }

@@ -1,7 +1,7 @@
 import { type ExecutionResult, GraphQLError } from 'graphql'
 import type { Services } from '../../context.ts'
 import { logOutcome, type Outcome } from '../../http/plugins/request-lifecycle.ts'
-import { contextOf, type RequestState, readsAnew, viewerOf } from '../../http/request.ts'
+import { contextOf, type RequestState, viewerOf } from '../../http/request.ts'
 import { Held } from '../../limits/concurrency.ts'
 import { type Metrics, Refusal } from '../../telemetry/metrics.ts'
 import type { Tracing } from '../../telemetry/tracing.ts'
@@ -34,6 +34,8 @@ export interface DocumentRun {
   readonly params: GraphQLParams
   readonly bodyLength: number
   readonly idempotencyKey?: IdempotencyKey | undefined
+  /** Whether the client asks for a response that is read now. Browsers say so when they open any WebSocket. */
+  readonly readsAnew?: boolean
   /** How the events of a subscription reach the client. */
   readonly reader: Pick<SubscriptionRequest, 'checkKey' | 'onFlushed' | 'onUnread'>
 }
@@ -75,8 +77,7 @@ export function createDocumentRunner({ services, operations, documents, introspe
     async run(request: RequestState, { operation, params, reader, ...others }: DocumentRun): Promise<DocumentResponse> {
       const { statements, held, refusal } = request
       const { variables = {} } = params
-      const context = contextOf(request, services)
-      const toRun = { ...others, operation, variables, statements, held, context, readsAnew: readsAnew(request) }
+      const toRun = { ...others, operation, variables, statements, held, context: contextOf(request, services) }
       if (operation.kind === 'subscription') {
         const { events, headers } = await operations.subscribe({ ...toRun, ...reader })
         // From now on it only waits for events.

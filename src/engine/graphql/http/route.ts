@@ -3,7 +3,7 @@ import { type ErrorCode, GatewayError } from '../../errors.ts'
 import { wantsPage } from '../../http/pages/page.ts'
 import { registerRoutes } from '../../http/plugin.ts'
 import { toHttpError } from '../../http/plugins/error-handler.ts'
-import { type Authenticate, onFlushed, onUnread, readIdempotencyKey, viewerOf } from '../../http/request.ts'
+import { type Authenticate, onFlushed, onUnread, readIdempotencyKey, readsAnew, viewerOf } from '../../http/request.ts'
 import { compressResponse } from '../../http/response-body.ts'
 import { resultOfError } from '../operation/execute.ts'
 import { WrittenResult } from '../operation/written-result.ts'
@@ -71,7 +71,7 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
     const toSend = operation.kind === 'subscription' ? subscriptionProtocol(accept) : type
 
     const reader = { checkKey: () => authenticate(request), onFlushed: onFlushed(reply), onUnread: onUnread(reply) }
-    const toRun = { operation, params, bodyLength, idempotencyKey, reader }
+    const toRun = { operation, params, bodyLength, idempotencyKey, readsAnew: readsAnew(request), reader }
     const { results, headers, isLong } = await runner.run(request, toRun)
 
     reply.headers(headers)
@@ -183,9 +183,7 @@ function createSender(heartbeatMilliseconds: number) {
     status = statusOf(results, type),
   ): Promise<string | ReadableStream | null> => {
     reply.code(status)
-    if (!isJsonType(type)) {
-      return sendByYoga(reply, type, Symbol.asyncIterator in results ? results : WrittenResult.toObject(results))
-    }
+    if (!isJsonType(type)) return sendByYoga(reply, type, WrittenResult.toObject(results))
     reply.type(`${type}; charset=utf-8`)
     return WrittenResult.stringify(results)
   }

@@ -18,7 +18,7 @@ import {
 import { countErrors, executeOnce, executeOperation, type OperationRequest, type OperationResponse } from './execute.ts'
 import { createPreparer, type Preparation, type PreparedOperation, type Preparer } from './prepare/prepare.ts'
 import type { Schemas } from './prepare/schemas.ts'
-import { createResponseMemory } from './response-memory.ts'
+import { type ChangeLog, createResponseMemory } from './response-memory.ts'
 import { createSubscribe, type Subscribe } from './subscribe.ts'
 import { type KeptResponse, WrittenResult } from './written-result.ts'
 
@@ -63,8 +63,9 @@ export interface OperationsOptions {
   /** The keys that have written recently; undefined if there are no replicas. */
   readonly recentWrites?: RecentWrites | undefined
   readonly introspection: boolean
-  /** The most bytes of responses that are kept. None by default. */
+  /** The most bytes of responses that are kept, and the log that says whether they are right. Otherwise none is. */
   readonly responseCacheBytes?: number
+  readonly changeLog?: ChangeLog
 }
 
 /**
@@ -90,14 +91,21 @@ const storedFactor = 10
 
 /** Returns the functions that run operations. */
 export function createOperations(options: OperationsOptions): Operations {
-  const { schemas, services, limits, recentWrites, introspection, responseCacheBytes = 0 } = options
+  const {
+    schemas,
+    services,
+    limits,
+    recentWrites,
+    introspection,
+    responseCacheBytes: maxBytes = 0,
+    changeLog,
+  } = options
   const { queues, unsent } = limits
   const preparer = createPreparer({ ...services, schemas, introspection })
   const usage = createUsageRecorder(services.usageCounts)
   const admissions = createAdmissions(limits.points, usage)
   const subscribe = createSubscribe({ admissions, limits })
-  const memory =
-    responseCacheBytes > 0 ? createResponseMemory({ ...services, maxBytes: responseCacheBytes }) : undefined
+  const memory = changeLog && maxBytes > 0 ? createResponseMemory({ ...services, maxBytes, changeLog }) : undefined
 
   async function prepareInTurn(...[viewer, text, operationName, isAbandoned]: Parameters<Operations['prepareFor']>) {
     const prepare = () => preparer.prepare(text, operationName)

@@ -2,24 +2,68 @@ import { hash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import type { Model } from '../../db/data-model.ts'
 import type { Database } from '../../db/database.ts'
-import type { Change, LogPosition, ReadNews } from '../../db/log-news.ts'
+import type { Sql } from '../../db/sql.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import type { OperationRequest } from './execute.ts'
-import type { Dependencies } from './prepare/dependencies.ts'
+import type { Dependencies } from './prepare/plan.ts'
 import type { PreparedOperation } from './prepare/prepare.ts'
 import type { KeptResponse } from './written-result.ts'
 
 // Responses that were read before. A response from here equals what reading would have returned at a moment between the
-// arrival of the request and its response, because the log of events, which has every change of the rows, is asked
+// arrival of the request and its response, because the log of events, which has every change of the rows, is read
 // before each use (docs/caching.md).
+
+/** A position in the log of a tenant: what a snapshot of the database has seen of it. */
+export interface LogPosition {
+  /** Transactions that the snapshot could not know write events with ids from here on. */
+  readonly begun: string
+  /** The beginnings of the ids of the transactions that ran. */
+  readonly running: readonly string[]
+  /** The snapshot of a database that only this process writes to, or an earlier one. */
+  readonly snapshot?: string
+}
+
+/** A change of a row. */
+export interface Change {
+  /** The models whose rows can have changed with it. */
+  readonly models: readonly Model[]
+  /** The ids of the row and of the rows that it belongs to. */
+  readonly ids: readonly string[]
+}
+
+/** What the log of a tenant says. */
+export interface LogChanges {
+  /** Differs if the log is another one than before, such as that of a restored backup. */
+  readonly server: string
+  /** Where the log is read from the next time. */
+  readonly position: LogPosition
+  /** The changes after the position from which it was read; undefined if there are too many. */
+  readonly changes: readonly Change[] | undefined
+}
+
+/**
+ * Reads what has changed after a position, and without one only a position, by one statement and in its snapshot.
+ *
+ * @returns undefined if nothing has changed at all, so that the position is still the last one
+ */
+export type ReadChanges = (
+  sql: Sql,
+  tenantAppId: string,
+  after: LogPosition | undefined,
+) => Promise<LogChanges | undefined>
+
+/** The log of changes that says whether a response is still right. */
+export interface ChangeLog {
+  /** The models of whose rows each change is an event. */
+  readonly models: ReadonlySet<Model>
+  readonly readChanges: ReadChanges
+}
 
 export interface ResponseMemoryOptions {
   /** The most bytes that it keeps. */
   readonly maxBytes: number
   readonly database: Pick<Database, 'sql'>
-  /** The models of whose rows each change is an event. */
-  readonly logged: ReadonlySet<Model>
-  readonly readNews: ReadNews
+  readonly changeLog: ChangeLog
   readonly metrics: Pick<Metrics, 'keptResponses'>
 }
 
@@ -29,7 +73,7 @@ export interface Remembered {
   readonly response: KeptResponse | undefined
   /**
    * Keeps the response to the executed query, if nothing has changed meanwhile. The query must have read from the
-   * primary, where the log was asked. Absent if the query was not requested lately.
+   * primary, where the log was read. Absent if the query was not requested lately.
    */
   readonly keep?: (response: NewResponse) => KeptResponse
   /** Called at the end, whether or not the response was kept. */
@@ -43,13 +87,13 @@ interface NewResponse extends Pick<KeptResponse, 'length' | 'nodes'> {
 /** How long a response stays without being read anew, for writes that the log does not have. */
 const maxAgeMilliseconds = 5 * 60_000
 
-/** A response is kept if it is asked for again within this time. */
+/** A response is kept if it is requested again within this time. */
 const repeatMilliseconds = 60_000
 
 /** How often responses are removed that would be read anew: they can have what was deleted meanwhile. */
 const sweepMilliseconds = 60_000
 
-/** How long a database that did not answer is not asked again. Reads can use a replica meanwhile. */
+/** How long the log is not read again after a failure. Reads can use a replica meanwhile. */
 const pauseMilliseconds = 5_000
 
 /** Requests with longer bodies are rarely repeated. */
@@ -62,16 +106,17 @@ const idBytes = 200
 /** An operation and variables that were requested by viewers with the same rights. */
 interface Entry {
   readonly key: string
-  readonly dependencies: Dependencies
+  readonly models: ReadonlySet<Model>
+  /** The ids of the rows that it starts from; undefined: any row of the models concerns it. */
   readonly ids: readonly string[] | undefined
-  derived: Map<string, string> | undefined
-  askedAt: number
+  derived: Map<string, readonly string[]> | undefined
+  requestedAt: number
   bytes: number
   kept: { readonly response: KeptResponse; readonly readAt: number } | undefined
 }
 
-/** A response that is being read: the log is asked for other requests meanwhile. */
-interface Reading extends Pick<Entry, 'dependencies' | 'ids'> {
+/** A response that is being read. Meanwhile the log is checked for other requests. */
+interface Reading extends Pick<Entry, 'models' | 'ids'> {
   isOutdated: boolean
 }
 
@@ -88,13 +133,13 @@ interface TenantMemory {
   server: string | undefined
   position: LogPosition | undefined
   failedAt: number
-  /** The question to the log that is under way, and the one that is sent after it. */
-  asking: Promise<void>
-  asksNext: Promise<void> | undefined
+  /** The last check of the log, and the one that is sent after it. */
+  lastCheck: Promise<void>
+  nextCheck: Promise<void> | undefined
 }
 
 /** Creates the memory of a process. */
-export function createResponseMemory({ maxBytes, database, logged, readNews, metrics }: ResponseMemoryOptions) {
+export function createResponseMemory({ maxBytes, database, changeLog, metrics }: ResponseMemoryOptions) {
   const { keptResponses } = metrics
   const maxOfTenant = maxBytes / 4
   const maxOfEntry = maxBytes / 8
@@ -108,7 +153,7 @@ export function createResponseMemory({ maxBytes, database, logged, readNews, met
     const found = known.get(operation)
     if (found) return found
     numbers += 1
-    const dependencies = operation.kind === 'query' ? operation.dependenciesOn(logged) : undefined
+    const dependencies = operation.kind === 'query' ? operation.dependenciesOn(changeLog.models) : undefined
     const added = { number: numbers, ...(dependencies && { dependencies }) }
     known.set(operation, added)
     return added
@@ -180,8 +225,8 @@ export function createResponseMemory({ maxBytes, database, logged, readNews, met
         for (const id of ids) idsOfModel.add(id)
       }
     }
-    const isOutdated = ({ dependencies, ids }: Pick<Entry, 'dependencies' | 'ids'>) =>
-      [...dependencies.models].some((model) => {
+    const isOutdated = ({ models, ids }: Pick<Entry, 'models' | 'ids'>) =>
+      [...models].some((model) => {
         const idsOfModel = changed.get(model)
         return idsOfModel !== undefined && (ids === undefined || ids.some((id) => idsOfModel.has(id)))
       })
@@ -198,41 +243,41 @@ export function createResponseMemory({ maxBytes, database, logged, readNews, met
   }
 
   /**
-   * Asks the log what has changed, and forgets the responses that it concerns. Requests wait for the first question
+   * Reads from the log what has changed, and forgets the responses that it concerns. Requests wait for the first check
    * that is sent after they have arrived, so those of one turn of the event loop share one. One is sent after the other
-   * has been answered, so their snapshots are in the same order.
+   * has ended, so their snapshots are in the same order.
    */
-  function askLog(request: OperationRequest, memory: TenantMemory): Promise<void> {
-    memory.asksNext ??= askNext(request, memory)
-    return memory.asksNext
+  function checkLog(request: OperationRequest, memory: TenantMemory): Promise<void> {
+    memory.nextCheck ??= runNextCheck(request, memory)
+    return memory.nextCheck
   }
 
-  async function askNext({ statements, context }: OperationRequest, memory: TenantMemory): Promise<void> {
-    await memory.asking.catch(() => undefined)
+  async function runNextCheck({ statements, context }: OperationRequest, memory: TenantMemory): Promise<void> {
+    await memory.lastCheck.catch(() => undefined)
     await setImmediate()
-    memory.asksNext = undefined
+    memory.nextCheck = undefined
     const { tenantAppId } = context.viewer
     const { observe, requestId } = statements
     // Others wait for it too. It goes to the primary, whatever the request may read.
     const own = { statements: 0, tenantAppId, observe, ...(requestId !== undefined && { requestId }) }
-    const ask = async () => {
-      const news = await readNews(database.sql.for(own, { isShared: true }), tenantAppId, memory.position)
+    const check = async () => {
+      const found = await changeLog.readChanges(database.sql.for(own, { isShared: true }), tenantAppId, memory.position)
       statements.statements += own.statements
-      if (!news) return
-      const isSame = news.server === memory.server
-      memory.server = news.server
-      memory.position = news.position
-      if (!isSame || !news.changes) forgetAll(memory)
-      else if (news.changes.length > 0) apply(memory, news.changes)
+      if (!found) return
+      const isSame = found.server === memory.server
+      memory.server = found.server
+      memory.position = found.position
+      if (!isSame || !found.changes) forgetAll(memory)
+      else if (found.changes.length > 0) apply(memory, found.changes)
     }
-    memory.asking = ask().catch((error: unknown) => {
+    memory.lastCheck = check().catch((error: unknown) => {
       memory.position = undefined
       memory.server = undefined
       memory.failedAt = performance.now()
       forgetAll(memory)
       throw error
     })
-    return memory.asking
+    return memory.lastCheck
   }
 
   function keep(memory: TenantMemory, entry: Entry, { data, length, nodes }: NewResponse): KeptResponse {
@@ -245,7 +290,7 @@ export function createResponseMemory({ maxBytes, database, logged, readNews, met
         const found = entry.kept?.response === response ? entry.derived?.get(name) : undefined
         if (found !== undefined) return found
         const made = make()
-        const size = entry.bytes + bytesOf(made)
+        const size = entry.bytes + [name, ...made].reduce((sum, text) => sum + idBytes + bytesOf(text), 0)
         if (entry.kept?.response === response && size <= maxOfEntry) {
           entry.derived ??= new Map()
           entry.derived.set(name, made)
@@ -272,13 +317,13 @@ export function createResponseMemory({ maxBytes, database, logged, readNews, met
 
   /** The response of an entry, if it is kept, or what keeps it when it has been read. */
   function begin(memory: TenantMemory, entry: Entry): Remembered {
-    const { kept, dependencies, ids } = entry
+    const { kept, models, ids } = entry
     if (kept && performance.now() - kept.readAt < maxAgeMilliseconds) {
       keptResponses.lookups.inc({ outcome: 'hit' })
       return { response: kept.response, release: () => undefined }
     }
     keptResponses.lookups.inc({ outcome: 'miss' })
-    const reading: Reading = { dependencies, ids, isOutdated: false }
+    const reading: Reading = { models, ids, isOutdated: false }
     memory.readings.add(reading)
     return {
       response: undefined,
@@ -291,7 +336,7 @@ export function createResponseMemory({ maxBytes, database, logged, readNews, met
     const before = performance.now() - maxAgeMilliseconds
     for (const [tenantAppId, memory] of tenants) {
       for (const entry of memory.entries.values()) {
-        if (entry.kept ? entry.kept.readAt < before : entry.askedAt < before) remove(memory, entry)
+        if (entry.kept ? entry.kept.readAt < before : entry.requestedAt < before) remove(memory, entry)
       }
       if (memory.entries.size === 0 && memory.readings.size === 0) tenants.delete(tenantAppId)
     }
@@ -305,7 +350,7 @@ export function createResponseMemory({ maxBytes, database, logged, readNews, met
     /**
      * Looks for the response to a query. Waits for the log if the query was requested within the last minute.
      *
-     * @returns undefined if the response can change without an event, or the log cannot be asked: reading reports why,
+     * @returns undefined if the response can change without an event, or the log cannot be read: the query reports why,
      *   or can still use a replica
      */
     async find(request: OperationRequest): Promise<Remembered | undefined> {
@@ -318,21 +363,25 @@ export function createResponseMemory({ maxBytes, database, logged, readNews, met
       if (now - memory.failedAt < pauseMilliseconds) return undefined
       const key = hash('sha256', JSON.stringify([number, userId, scopes, variables]), 'binary')
       const entry = memory.entries.get(key)
-      if (!entry || now - entry.askedAt > repeatMilliseconds) {
+      if (!entry || now - entry.requestedAt > repeatMilliseconds) {
         if (entry) remove(memory, entry)
-        const ids = userId === undefined ? dependencies.idsOf(variables) : [userId]
-        const added: Entry = { key, dependencies, ids, derived: undefined, askedAt: now, bytes: 0, kept: undefined }
+        // What belongs to the user of a token depends on the accounts in between too.
+        const startsFrom =
+          userId === undefined
+            ? { models: dependencies.models, ids: dependencies.idsOf(variables) }
+            : { models: changeLog.models, ids: [userId] }
+        const added: Entry = { key, ...startsFrom, derived: undefined, requestedAt: now, bytes: 0, kept: undefined }
         memory.entries.set(key, added)
         resize(memory, added, entryBytes)
         makeRoom(memory)
         keptResponses.lookups.inc({ outcome: 'miss' })
         return unknown
       }
-      entry.askedAt = now
+      entry.requestedAt = now
       memory.entries.delete(key)
       memory.entries.set(key, entry)
       try {
-        await askLog(request, memory)
+        await checkLog(request, memory)
       } catch {
         return undefined
       }
@@ -354,8 +403,8 @@ function newMemory(): TenantMemory {
     server: undefined,
     position: undefined,
     failedAt: Number.NEGATIVE_INFINITY,
-    asking: Promise.resolve(),
-    asksNext: undefined,
+    lastCheck: Promise.resolve(),
+    nextCheck: undefined,
   }
 }
 

@@ -8,8 +8,8 @@ export interface KeptResponse {
   readonly nodes: number
   /** Its data as JSON. */
   readonly text: string
-  /** Returns a text that is made of the response once, such as its body in REST. */
-  derive(name: string, make: () => string): string
+  /** Returns texts that are made of the response once, such as its body in REST. */
+  derive(name: string, make: () => readonly string[]): readonly string[]
 }
 
 /** A result without errors whose data is a JSON text. The text is read only where it is not sent as it is. */
@@ -32,8 +32,8 @@ export class WrittenResult implements ExecutionResult {
     return `{"data":${result.text},"extensions":${JSON.stringify(result.extensions)}}`
   }
 
-  /** A result whose own properties are all that it has, as graphql-ws and Yoga need it. */
-  static toObject(result: ExecutionResult): ExecutionResult {
-    return result instanceof WrittenResult ? { data: result.data, extensions: result.extensions } : result
+  /** The same results, of which graphql-ws and Yoga can copy all properties. */
+  static toObject<Results extends object>(results: Results): Results | ExecutionResult {
+    return results instanceof WrittenResult ? { data: results.data, extensions: results.extensions } : results
   }
 }

@@ -1,12 +1,18 @@
 import type { Model } from '../../engine/db/data-model.ts'
 import type { Database } from '../../engine/db/database.ts'
-import type { Change, LogNews, LogPosition, ReadNews } from '../../engine/db/log-news.ts'
 import type { Sql } from '../../engine/db/sql.ts'
 import { statement } from '../../engine/db/statement.ts'
+import type {
+  Change,
+  ChangeLog,
+  LogChanges,
+  LogPosition,
+  ReadChanges,
+} from '../../engine/graphql/operation/response-memory.ts'
 import type { EventType } from './event.ts'
 
 /** The models of whose rows each change is an event (test/events/every-column.test.ts). */
-export const loggedModels: readonly Model[] = ['User', 'Account', 'Profile', 'EmailRecord']
+export const loggedModels: ReadonlySet<Model> = new Set<Model>(['User', 'Account', 'Profile', 'EmailRecord'])
 
 /** The models whose rows can have changed with an event. Rows are deleted with the row that they belong to. */
 const modelsOf: Partial<Record<EventType, readonly Model[]>> = {
@@ -31,8 +37,8 @@ const end = 'evt_g'
  *
  * Each part reads the index to its limit. `EXISTS` would get a sequential scan as its generic plan.
  */
-async function readAfter(sql: Sql, tenantAppId: string, after: LogPosition | undefined): Promise<LogNews> {
-  const rows = await sql.query(news, [tenantAppId, after?.begun ?? end, after?.running ?? []])
+async function readAfter(sql: Sql, tenantAppId: string, after: LogPosition | undefined): Promise<LogChanges> {
+  const rows = await sql.query(changes, [tenantAppId, after?.begun ?? end, after?.running ?? []])
   const [[server, begun, running] = []] = rows
   const position = { begun: String(begun), running: running as string[] }
   const events = rows.filter(([, , , type]) => type !== null)
@@ -43,18 +49,20 @@ async function readAfter(sql: Sql, tenantAppId: string, after: LogPosition | und
   }
 }
 
+/** The log of a database. */
+export function changeLogOf({ driver }: Pick<Database, 'driver'>): ChangeLog {
+  return { models: loggedModels, readChanges: driver.isShared ? readAfter : readIfWritten }
+}
+
 /**
- * Creates the reader of what has changed in a tenant. On the embedded database, which only this process writes to, it
- * first looks whether anybody has written anything: the whole question takes it longer than many reads do.
+ * Reads what has changed in the embedded database, to which only this process writes. It first reads whether anybody has
+ * written anything, because the whole statement takes PGlite longer than many queries do.
  */
-export function createReadNews({ driver: { isShared } }: Pick<Database, 'driver'>): ReadNews {
-  if (isShared) return readAfter
-  return async (sql, tenantAppId, after) => {
-    const [[snapshot] = []] = await sql.query(readSnapshot)
-    if (after && snapshot === after.snapshot) return undefined
-    const news = await readAfter(sql, tenantAppId, after)
-    return { ...news, position: { ...news.position, snapshot: String(snapshot) } }
-  }
+const readIfWritten: ReadChanges = async (sql, tenantAppId, after) => {
+  const [[snapshot] = []] = await sql.query(readSnapshot)
+  if (after && snapshot === after.snapshot) return undefined
+  const read = await readAfter(sql, tenantAppId, after)
+  return { ...read, position: { ...read.position, snapshot: String(snapshot) } }
 }
 
 const readSnapshot = statement('SELECT pg_current_snapshot()::text')
@@ -69,7 +77,7 @@ const page = (condition: string) => `
     WHERE event.tenant_app_id = $1 AND ${condition} ORDER BY event.id LIMIT ${maxChanges + 1})`
 
 // The search for an event that no tenant has makes Citus evaluate the position where the events of the tenant are.
-const news = statement(
+const changes = statement(
   `
   SELECT position.server, position.begun, position.running, event.type, event.resource_id, event.user_id, event.account_id
   FROM (SELECT count(*) FROM event WHERE tenant_app_id = $1 AND id = '') AS routed
