@@ -56,8 +56,24 @@ const url = await server.createDatabase()
 const servers = {}
 try {
   const seeded = await seedDatabase(url, { users, tenants, manyUsers, log })
-  if (/[a-kmo]/.test(options.only)) await startServers(createStart(seeded, 14_310), Object.keys(peers))
   const measured = {}
+  // What was measured before a failure is printed.
+  const failure = await measureAll(seeded, measured).catch((error) => error)
+  const explanation = readFileSync(path.join(import.meta.dirname, 'where-the-time-goes.md'), 'utf8')
+  const report = `${writeResults(measured, await describeRun())}\n${explanation}`
+  process.stdout.write(report)
+  if (failure) throw failure
+  if (!options['no-write'] && !options.try) {
+    writeFileSync(path.join(import.meta.dirname, 'RESULTS.md'), report)
+    writeFileSync(path.join(import.meta.dirname, '../docs/performance.svg'), drawChart(measured))
+  }
+} finally {
+  stopServers()
+  await server.remove()
+}
+
+async function measureAll(seeded, measured) {
+  if (/[a-kmo]/.test(options.only)) await startServers(createStart(seeded, 14_310), Object.keys(peers))
   for (const [letter, { title, ...asks }] of Object.entries(createCases(seeded))) {
     if (!options.only.includes(letter)) continue
     const key = letter === 'g' ? seeded.keys.small : seeded.keys.tenant
@@ -117,16 +133,6 @@ try {
     const rows = await measureEmbedded({ asks, users: Math.min(users, 2_000), port: 14_350, rounds, seconds })
     measured.n = { title: 'the embedded database: cases (a) and (h)', table: embeddedLines(rows) }
   }
-  const explanation = readFileSync(path.join(import.meta.dirname, 'where-the-time-goes.md'), 'utf8')
-  const report = `${writeResults(measured, await describeRun())}\n${explanation}`
-  process.stdout.write(report)
-  if (!options['no-write'] && !options.try) {
-    writeFileSync(path.join(import.meta.dirname, 'RESULTS.md'), report)
-    writeFileSync(path.join(import.meta.dirname, '../docs/performance.svg'), drawChart(measured))
-  }
-} finally {
-  stopServers()
-  await server.remove()
 }
 
 async function startServers(start, names) {
