@@ -1,36 +1,11 @@
 // The subgraph of another team. It knows users by their id, and accounts by their platform.
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { buildSubgraphSchema } from '@apollo/subgraph'
 import { parse } from 'graphql'
 import { createYoga } from 'graphql-yoga'
 
-export const typeDefs = `
-  extend schema @link(url: "https://specs.apollo.dev/federation/v2.5", import: ["@key"])
-
-  type Query {
-    "The newest orders."
-    orders(first: Int! = 10): [Order!]!
-  }
-
-  type Order @key(fields: "id") {
-    id: ID!
-    "In cents."
-    total: Int!
-    buyer: User!
-    "The account that the order came from."
-    account: Account
-  }
-
-  type User @key(fields: "id") {
-    id: ID!
-    orders: [Order!]!
-  }
-
-  type Account @key(fields: "platform platformAccountId") {
-    platform: String!
-    platformAccountId: String!
-  }
-`
+export const typeDefs = readFileSync(new URL('orders.graphql', import.meta.url), 'utf8')
 
 /**
  * Starts the subgraph.

@@ -45,7 +45,7 @@ export const nullability: DirectivesOf = {
   field: (field) => (metadataOf(field).isNullByError ? [`@${semanticNonNull.name}`] : []),
 }
 
-/** The text of a schema, sorted, with directives. graphql-js prints none of object types and fields but `@deprecated`. */
+/** The text of a schema, sorted, with directives. graphql-js prints only `@deprecated`. */
 export function printSortedSchema(
   schema: GraphQLSchema,
   { type: ofType, field: ofField }: DirectivesOf = nullability,
