@@ -2,7 +2,7 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import Fastify from 'fastify'
 import { consolePages } from './console/console-pages.ts'
 import { changeLogOf } from './domain/event/change-log.ts'
-import { graphiqlTabs, schemas } from './domain/schema.graphql.ts'
+import { graphiqlTabs, schemasFor } from './domain/schema.graphql.ts'
 import { createValidKeys } from './engine/auth/api-keys.ts'
 import { createAuthenticator } from './engine/auth/authenticator.ts'
 import type { AccessTokens } from './engine/auth/tokens/access-tokens.ts'
@@ -62,6 +62,8 @@ export interface AppOptions
   /** How long API keys are cached, so how late a revocation can take effect. */
   readonly keyCacheMilliseconds: number
   readonly trustedIssuers?: readonly TrustedIssuer[]
+  /** Whether it is a subgraph of Apollo Federation. */
+  readonly federation?: boolean
 }
 
 /** Creates the gateway. It does not listen. Closing it breaks off the subscriptions and leaves the database open. */
@@ -70,6 +72,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const { queues, metrics: counts } = services
   const app = Fastify(serverOptions(logger, options.timeouts))
   const limits = createLimits({ ...options, queues, metrics: counts })
+  const schemas = schemasFor({ federation: options.federation ?? false })
   const operations = createOperations({ ...options, schemas, limits, changeLog: changeLogOf(services.database) })
   const keys = createValidKeys(services.database, logger, keyCacheMilliseconds)
   const tokens = createTokenVerifier(services.tokens, options.trustedIssuers ?? [])

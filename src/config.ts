@@ -120,6 +120,7 @@ export const environment = z.object({
   DEMO_KEY: z.enum(['show', 'hide'], 'must be show or hide').default('show'),
   INTROSPECTION: onOff.optional(),
   BATCHING: onOff.default(false),
+  FEDERATION: onOff.default(false),
   TRUSTED_DOCUMENTS: list(() => true, ''),
   TRUSTED_DOCUMENTS_MODE: z.enum(['off', 'log', 'only'], 'must be off, log or only').default('only'),
   JOB_RETENTION_DAYS: days.default(30),
@@ -247,6 +248,8 @@ function toConfig(env: Environment) {
     showsDemoKey: env.DEMO_KEY === 'show',
     introspection: env.INTROSPECTION ?? isEmbedded,
     batching: env.BATCHING,
+    /** Whether the schema has what a router of Apollo Federation asks for. */
+    federation: env.FEDERATION,
     trusted,
     /** How long a failed job waits. */
     backoff: { delaySeconds: 5, maxDelaySeconds: 3_600 },

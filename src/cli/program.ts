@@ -316,11 +316,13 @@ function migrateCommand(io: Io): Command {
 function schemaCommand(io: Io): Command {
   return new Command('schema')
     .description('print the GraphQL schema, sorted')
+    .option('--federation', 'print that of a subgraph, for the composition of a supergraph')
     .option('--out <file>', 'write to this file instead of stdout')
-    .action(async ({ out }: { readonly out?: string }) => {
-      const { printSortedSchema } = await import('../domain/schema.graphql.ts')
-      if (out === undefined) io.stdout.write(printSortedSchema())
-      else writeFileSync(out, printSortedSchema())
+    .action(async ({ federation, out }: { readonly federation?: boolean; readonly out?: string }) => {
+      const { printSortedSchema, printSubgraphSchema } = await import('../domain/schema.graphql.ts')
+      const text = federation ? printSubgraphSchema() : printSortedSchema()
+      if (out === undefined) io.stdout.write(text)
+      else writeFileSync(out, text)
     })
 }
 

@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm'
 import type { Logger } from 'pino'
 import { createApp } from '../app.ts'
 import { type Config, readConfig } from '../config.ts'
-import { schemas } from '../domain/schema.graphql.ts'
+import { schemasFor } from '../domain/schema.graphql.ts'
 import { userScopes } from '../domain/scopes.ts'
 import { openDemo } from '../domain/seed/seed.ts'
 import type { Database, DatabaseOptions } from '../engine/db/database.ts'
@@ -52,7 +52,7 @@ export async function serve(
   const logger = createLogger({ ...config, metrics })
   for (const note of config.notes) logger.warn({}, note)
   const { trusted } = config
-  const trustedDocuments = trusted && readTrustedDocuments(trusted, schemas.schema, logger)
+  const trustedDocuments = trusted && readTrustedDocuments(trusted, schemasFor(config).schema, logger)
   await runProcess({
     config,
     metrics,

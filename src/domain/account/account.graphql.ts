@@ -1,8 +1,10 @@
 import type { AccountStatus as AccountStatusRow } from '../../engine/db/generated/prisma/enums.ts'
 import { after, containing, equal, oneOf } from '../../engine/db/read/list.ts'
 import { byTime } from '../../engine/db/read/order.ts'
+import { isStorableText } from '../../engine/db/storable.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
 import { defineBulkMutation } from '../../engine/graphql/schema/bulk-mutation.ts'
+import type { EntityKey } from '../../engine/graphql/schema/federation.ts'
 import { defineFilter } from '../../engine/graphql/schema/filter.ts'
 import { addLogic, addRelation } from '../../engine/graphql/schema/filter-tree.ts'
 import { defineList } from '../../engine/graphql/schema/list.ts'
@@ -18,7 +20,15 @@ import {
 import { defineLive } from '../event/live.graphql.ts'
 import { User, UserFilter } from '../user/user.graphql.ts'
 import { userById } from '../user/user.ts'
-import { linkAccount, linkAccounts, unlinkAccount, unlinkAccounts, updateAccount } from './account.service.ts'
+import {
+  findByPlatform,
+  linkAccount,
+  linkAccounts,
+  type PlatformAccount,
+  unlinkAccount,
+  unlinkAccounts,
+  updateAccount,
+} from './account.service.ts'
 import { accountById, accountIds, accountsOfUser } from './account.ts'
 
 export const AccountStatus = builder.enumType('AccountStatus', {
@@ -51,6 +61,16 @@ export const Account = builder.prismaObject('Account', {
 })
 
 registerNode('Account', accountIds, 'users:read', accountById)
+
+/** The key of an account for subgraphs that know only its platform. */
+export const byPlatform: EntityKey<keyof PlatformAccount> = {
+  fields: ['platform', 'platformAccountId'],
+  async findIds(keys, { sql, viewer }) {
+    const possible = keys.filter((key) => Object.values(key).every(isStorableText))
+    const accountOf = await findByPlatform(sql, viewer.tenantAppId, possible)
+    return keys.map((key) => accountOf(key)?.id)
+  },
+}
 
 defineQueryById('account', Account, 'users:read', accountById)
 

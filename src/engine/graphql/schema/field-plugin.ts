@@ -98,7 +98,7 @@ class FieldPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
 }
 
 /** Gives the resolver of a query the loaders that follow the plan of its field (graphql/operation/prepare/plan.ts). */
-function withPlan<Types extends SchemaTypes>(resolve: Resolver<Types>): Resolver<Types> {
+export function withPlan<Types extends SchemaTypes>(resolve: Resolver<Types>): Resolver<Types> {
   return (parent, args, given, info) => {
     const context = given as Types['Context'] & Context
     const [node] = info.fieldNodes

@@ -1,9 +1,11 @@
 import {
   DirectiveLocation,
   GraphQLDirective,
+  type GraphQLField,
   GraphQLInt,
   GraphQLList,
   GraphQLNonNull,
+  type GraphQLObjectType,
   type GraphQLSchema,
   isObjectType,
   Kind,
@@ -33,18 +35,43 @@ export const semanticNonNull = new GraphQLDirective({
   },
 })
 
-/** The text of a schema, sorted. graphql-js prints no directives of fields, except `@deprecated`. */
-export function printSortedSchema(schema: GraphQLSchema): string {
+/** Returns the directives of a type, or of a field, in the text of a schema. */
+export interface DirectivesOf {
+  readonly type?: (type: GraphQLObjectType) => readonly string[]
+  readonly field: (field: GraphQLField<unknown, unknown>) => readonly string[]
+}
+
+export const nullability: DirectivesOf = {
+  field: (field) => (metadataOf(field).isNullByError ? [`@${semanticNonNull.name}`] : []),
+}
+
+/** The text of a schema, sorted, with directives. graphql-js prints only `@deprecated`. */
+export function printSortedSchema(
+  schema: GraphQLSchema,
+  { type: ofType, field: ofField }: DirectivesOf = nullability,
+): string {
   const text = printSchema(lexicographicSortSchema(schema))
-  const ends = parse(text).definitions.flatMap((definition) => {
-    if (definition.kind !== Kind.OBJECT_TYPE_DEFINITION) return []
+  const added: { readonly at: number; readonly directives: readonly string[] }[] = []
+  for (const definition of parse(text).definitions) {
+    if (definition.kind !== Kind.OBJECT_TYPE_DEFINITION) continue
     const type = schema.getType(definition.name.value)
-    if (!isObjectType(type)) return []
+    if (!isObjectType(type)) continue
+    const head = definition.interfaces?.at(-1) ?? definition.name
+    added.push({ at: head.loc?.end ?? 0, directives: ofType?.(type) ?? [] })
     const fields = type.getFields()
-    return (definition.fields ?? []).flatMap(({ name, type: { loc } }) => {
+    for (const {
+      name,
+      type: { loc },
+    } of definition.fields ?? []) {
       const field = own(fields, name.value)
-      return loc && field && metadataOf(field).isNullByError ? [loc.end] : []
-    })
+      if (loc && field) added.push({ at: loc.end, directives: ofField(field) })
+    }
+  }
+  let start = 0
+  const parts = added.map(({ at, directives }) => {
+    const part = text.slice(start, at)
+    start = at
+    return [part, ...directives].join(' ')
   })
-  return [0, ...ends].map((start, index) => text.slice(start, ends[index])).join(` @${semanticNonNull.name}`)
+  return parts.join('') + text.slice(start)
 }

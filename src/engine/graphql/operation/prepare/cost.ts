@@ -5,6 +5,7 @@ import {
   getNullableType,
   isListType,
   isObjectType,
+  isUnionType,
   Kind,
   type OperationDefinitionNode,
   valueFromASTUntyped,
@@ -224,6 +225,7 @@ function toPageSize(value: unknown): number {
 
 /** Whether objects of the type are nodes: objects with an id. */
 export function isNode(type: GraphQLNamedType): boolean {
+  if (isUnionType(type)) return type.getTypes().every(isNode)
   return isObjectType(type) ? type.getInterfaces().some(({ name }) => name === 'Node') : type.name === 'Node'
 }
 

@@ -8,6 +8,7 @@ import {
   type VariableDefinitionNode,
 } from 'graphql'
 import { builder } from '../../schema/builder.ts'
+import { type Entities, extendToSubgraph, printSubgraph } from '../../schema/federation.ts'
 import { semanticNonNull } from '../../schema/semantic-nullability.ts'
 
 /** The schema, in the forms that operations need. */
@@ -27,6 +28,17 @@ export function buildSchemas(): Schemas {
     schema,
     executable: acceptCoerced(schema),
     guarded: acceptCoerced(builder.toSchema({ directives, guarded: true })),
+  }
+}
+
+/** The schema of a subgraph: with what a router asks for. */
+export function subgraphOf({ schema, guarded }: Schemas, entities: Entities): Schemas {
+  const sdl = printSubgraph(schema, entities)
+  const extended = extendToSubgraph(schema, entities, sdl)
+  return {
+    schema: extended,
+    executable: acceptCoerced(extended),
+    guarded: acceptCoerced(extendToSubgraph(guarded, entities, sdl)),
   }
 }
 

@@ -1,0 +1,219 @@
+import { getTypeBrand } from '@pothos/core'
+import {
+  type GraphQLField,
+  type GraphQLFieldConfigMap,
+  GraphQLList,
+  GraphQLNonNull,
+  GraphQLObjectType,
+  GraphQLScalarType,
+  GraphQLSchema,
+  GraphQLString,
+  GraphQLUnionType,
+  getNamedType,
+  getNullableType,
+  isLeafType,
+  isListType,
+  isObjectType,
+} from 'graphql'
+import type { Context } from '../../context.ts'
+import { type FieldError, type GatewayError, invalidField, invalidInput } from '../../errors.ts'
+import { own } from '../../own.ts'
+import { defaultPageSize } from './connection.ts'
+import { type FieldMetadata, metadataKey, metadataOf, rowsOfParent } from './field-metadata.ts'
+import { withPlan } from './field-plugin.ts'
+import { loadNodesOf, maxNodes } from './node.ts'
+import { nullability, printSortedSchema } from './semantic-nullability.ts'
+
+/** A key besides the id: the fields by which other subgraphs can refer to an object. */
+export interface EntityKey<Field extends string = string> {
+  readonly fields: readonly Field[]
+  /** Finds the ids of the objects with these keys, undefined where there is none. Sends one statement. */
+  findIds(keys: readonly Readonly<Record<Field, string>>[], context: Context): Promise<(string | undefined)[]>
+}
+
+/** The types that other subgraphs can refer to: nodes, by their id, and by other keys. */
+export type Entities = Readonly<Record<string, readonly EntityKey[]>>
+
+const link = `extend schema
+  @link(url: "https://specs.apollo.dev/federation/v2.9", import: ["@cost", "@key", "@listSize", "@shareable"])`
+
+/**
+ * The text of a schema for the composition of a supergraph. It leaves out `node` and `nodes`: several subgraphs can
+ * have them, and each finds only its own objects. Routers estimate the cost of an operation by its directives.
+ *
+ * @see https://www.apollographql.com/docs/graphos/schema-design/federated-schemas/reference/subgraph-spec
+ */
+export function printSubgraph(schema: GraphQLSchema, entities: Entities): string {
+  const composed = withQuery(schema, ({ node: _node, nodes: _nodes, ...fields }) => fields)
+  const text = printSortedSchema(composed, {
+    type({ name }) {
+      if (name === 'PageInfo') return ['@shareable']
+      return keysOf(own(entities, name)).map((key) => `@key(fields: "${key.join(' ')}")`)
+    },
+    field: (field) => [...nullability.field(field), ...costDirectives(field)],
+  })
+  return `${link}\n\n${text}\n`
+}
+
+/** The fields of all keys of a type. */
+function keysOf(others: readonly EntityKey[] | undefined): readonly (readonly string[])[] {
+  return others ? [['id'], ...others.map(({ fields }) => fields)] : []
+}
+
+const sizedFields = ['edges', 'nodes']
+
+/** What a router needs to charge a field as `prepare/cost.ts` does. */
+function costDirectives(field: GraphQLField<unknown, unknown>): readonly string[] {
+  const { cost } = metadataOf(field)
+  const extra = cost?.extra?.({}, false) ?? 0
+  const weight = extra > 0 ? [`@cost(weight: ${extra})`] : []
+  // Their connection says how long they are.
+  if (sizedFields.includes(field.name)) return weight
+  const slicing = ['first', 'last'].filter((name) => field.args.some((arg) => arg.name === name))
+  const isList = isListType(getNullableType(field.type))
+  if (slicing.length === 0 && (!isList || isLeafType(getNamedType(field.type)))) return weight
+  const length = typeof cost?.length === 'number' ? cost.length : rowsOfParent
+  const size = [
+    ...(isList
+      ? [`assumedSize: ${length}`]
+      : [`assumedSize: ${defaultPageSize}`, `sizedFields: ${JSON.stringify(sizedFields)}`]),
+    ...(slicing.length > 0 ? [`slicingArguments: ${JSON.stringify(slicing)}`, 'requireOneSlicingArgument: false'] : []),
+  ]
+  return [...weight, `@listSize(${size.join(', ')})`]
+}
+
+type Fields = GraphQLFieldConfigMap<unknown, Context>
+
+/** The same schema with other fields of Query. */
+function withQuery(schema: GraphQLSchema, change: (fields: Fields) => Fields): GraphQLSchema {
+  const { types, query: old, ...config } = schema.toConfig()
+  const { fields, ...query } = (old as GraphQLObjectType).toConfig()
+  const changed = new GraphQLObjectType({ ...query, fields: change(fields) })
+  return new GraphQLSchema({ ...config, query: changed, types: types.filter((type) => type !== old) })
+}
+
+/**
+ * Adds to a schema what a router asks a subgraph: `_service`, the text of the schema, and `_entities`, the objects of
+ * references.
+ */
+export function extendToSubgraph(schema: GraphQLSchema, entities: Entities, sdl: string): GraphQLSchema {
+  const representation = new GraphQLScalarType({
+    name: '_Any',
+    description: 'A reference to an object: its `__typename`, and the fields of one of its keys.',
+  })
+  const entity = new GraphQLUnionType({
+    name: '_Entity',
+    description: 'An object to which other subgraphs refer.',
+    types: Object.keys(entities)
+      .map((name) => schema.getType(name))
+      .filter(isObjectType),
+    resolveType: (row) => String(getTypeBrand(row)),
+  })
+  const service = new GraphQLObjectType({
+    name: '_Service',
+    description: 'What a router needs to know of this subgraph.',
+    fields: { sdl: { type: new GraphQLNonNull(GraphQLString), description: 'Its schema, for composition.' } },
+  })
+  const metadata: FieldMetadata = { scope: 'inherited', cost: { length: { asArgument: 'representations' } } }
+  return withQuery(schema, (fields) => ({
+    ...fields,
+    _entities: {
+      type: new GraphQLNonNull(new GraphQLList(entity)),
+      description: `Returns the objects of up to ${maxNodes} references, in their order, with null for those that your tenant does not have. Needs the scopes of their types.`,
+      args: {
+        representations: {
+          type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(representation))),
+          description: 'The references.',
+        },
+      },
+      extensions: { [metadataKey]: metadata },
+      resolve: withPlan((_, args, context) =>
+        loadEntities(entities, (args as Representations).representations, context as Context),
+      ),
+    },
+    _service: {
+      type: new GraphQLNonNull(service),
+      description: 'Describes this subgraph to a router.',
+      extensions: { [metadataKey]: { scope: 'inherited' } satisfies FieldMetadata },
+      resolve: () => ({ sdl }),
+    },
+  }))
+}
+
+/**
+ * Loads the objects of references: with one statement for each type, however many there are and whatever relations are
+ * selected below them, and one more for each key that is not the id.
+ *
+ * @returns for each reference its object, null if there is none, or an error
+ * @throws GatewayError BAD_USER_INPUT that names every reference without a known type or key
+ */
+async function loadEntities(
+  entities: Entities,
+  representations: readonly unknown[],
+  context: Context,
+): Promise<(object | GatewayError | null)[]> {
+  if (representations.length > maxNodes) {
+    throw invalidField('representations', 'OUT_OF_RANGE', `must have at most ${maxNodes} entries`)
+  }
+  const read = representations.map((representation) => readReference(entities, representation))
+  const errors = read.flatMap((reference, index): FieldError[] =>
+    typeof reference === 'string'
+      ? [{ field: `representations.${index}`, code: 'INVALID_FORMAT', message: reference }]
+      : [],
+  )
+  if (errors.length > 0) throw invalidInput(errors)
+  const references = read as Reference[]
+  const idOf = new Map<Reference, string | undefined>(
+    references.map((reference) => [reference, reference.values['id']]),
+  )
+  for (const [key, of] of Map.groupBy(references, ({ key }) => key)) {
+    if (!key) continue
+    const ids = await key.findIds(
+      of.map(({ values }) => values),
+      context,
+    )
+    for (const [index, reference] of of.entries()) idOf.set(reference, ids[index])
+  }
+  const found = new Map<Reference, object | GatewayError | null>()
+  const load = async ([typename, of]: readonly [string, readonly Reference[]]) => {
+    // Ids have at least one character.
+    const rows = await loadNodesOf(
+      typename,
+      of.map((reference) => idOf.get(reference) ?? ''),
+      context,
+    )
+    for (const [index, reference] of of.entries()) found.set(reference, rows[index] ?? null)
+  }
+  await Promise.all([...Map.groupBy(references, ({ typename }) => typename)].map(load))
+  return references.map((reference) => found.get(reference) ?? null)
+}
+
+interface Representations {
+  readonly representations: readonly unknown[]
+}
+
+interface Reference {
+  readonly typename: string
+  /** Undefined: by the id. */
+  readonly key: EntityKey | undefined
+  readonly values: Readonly<Record<string, string>>
+}
+
+/** Reads a reference. Returns what is wrong with it if it has no known type or key. */
+function readReference(entities: Entities, representation: unknown): Reference | string {
+  const values = representation as Readonly<Record<string, unknown>> | null
+  const typename = own(values, '__typename')
+  const keys = typeof typename === 'string' ? own(entities, typename) : undefined
+  if (!keys) return `must have one of these as __typename: ${Object.keys(entities).join(', ')}`
+  for (const key of [undefined, ...keys]) {
+    const fields = key?.fields ?? ['id']
+    const given = fields.map((field) => [field, own(values, field)] as const)
+    if (given.every(([, value]) => typeof value === 'string' || Number.isSafeInteger(value))) {
+      const texts = Object.fromEntries(given.map(([field, value]) => [field, String(value)]))
+      return { typename: typename as string, key, values: texts }
+    }
+  }
+  return `must have the key ${keysOf(keys)
+    .map((key) => key.join(' '))
+    .join(', or ')}`
+}
