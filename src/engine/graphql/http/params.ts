@@ -77,8 +77,8 @@ export function readKey(request: FastifyRequest, params: GraphQLParams) {
 }
 
 /**
- * Whether a client asks for the position in the event log: by the header `x-position: yes`, or by `extensions.position`,
- * which batches and WebSockets have too.
+ * Whether a client asks for the position in the event log: by the header `x-position: yes`, or by
+ * `extensions.position`, which batches and WebSockets have too.
  *
  * @throws GatewayError MALFORMED_REQUEST for another value
  */

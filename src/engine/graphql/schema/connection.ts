@@ -94,7 +94,8 @@ export async function readPage(
 /**
  * Reads a page of a list that is ordered by ids, which are also its cursors.
  *
- * @param cursors whether a text can be the cursor of an argument, and what a cursor is, for errors: `the id of an event`
+ * @param cursors whether a text can be the cursor of an argument, and what a cursor is, for errors: `the id of an
+ *   event`
  * @throws GatewayError BAD_USER_INPUT as {@link readPageRequest} does
  */
 export async function readPageById<Node extends Row>(
