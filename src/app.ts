@@ -2,7 +2,7 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import Fastify from 'fastify'
 import { consolePages } from './console/console-pages.ts'
 import { changeLogOf } from './domain/event/change-log.ts'
-import { graphiqlTabs, schemasFor } from './domain/schema.graphql.ts'
+import { graphiqlTabs, printSortedSchema, schemasFor } from './domain/schema.graphql.ts'
 import { createValidKeys } from './engine/auth/api-keys.ts'
 import { createAuthenticator } from './engine/auth/authenticator.ts'
 import type { AccessTokens } from './engine/auth/tokens/access-tokens.ts'
@@ -10,6 +10,7 @@ import { createTokenVerifier } from './engine/auth/tokens/token-verifier.ts'
 import type { TrustedIssuer } from './engine/auth/tokens/trusted-issuers.ts'
 import { createDocumentFinder } from './engine/graphql/http/params.ts'
 import { type GraphQLOptions, registerGraphQL } from './engine/graphql/http/route.ts'
+import { schemaFile } from './engine/graphql/http/schema-file.ts'
 import { webSockets } from './engine/graphql/http/websocket/connections.ts'
 import { createOperations, type OperationsOptions } from './engine/graphql/operation/operations.ts'
 import { routePlugin } from './engine/http/plugin.ts'
@@ -107,6 +108,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   app.register(guides)
   if (options.console) app.register(consolePages, { graphiql: options.graphiql, demoKey })
   app.register(openApi, { preparer: operations })
+  app.register(schemaFile, { ...options, authenticate, print: printSortedSchema })
   app.register(rest, { services, operations, authenticate })
   app.register(mcp, { ...options, preparer: operations, authenticate, rateLimit: limits.points })
   app.register(lingeringClose)

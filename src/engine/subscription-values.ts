@@ -18,6 +18,8 @@ export class Interruption extends GatewayError {
 export interface SubscriptionValues<Value> extends AsyncIterator<Value, undefined> {
   /** Ends the values at once, also while the next one is awaited. */
   return(): Promise<IteratorResult<Value, undefined>>
+  /** The position in the event log after which it sends events, if a client can continue after one. */
+  readonly position?: string
   /** What a client that has received the values so far does to go on later, as a sentence. */
   continuation(): string
 }

@@ -1,4 +1,4 @@
-import { changedResources, changedUsers, readPosition } from '../domain/event/event-log.ts'
+import { changedResources, changedUsers, readDeltaEnd } from '../domain/event/event-log.ts'
 import type { Export, Json } from '../domain/resource.ts'
 import { domain } from '../domain/resources.ts'
 import { schemas } from '../domain/schema.graphql.ts'
@@ -44,7 +44,7 @@ export async function* exportTenant(
   since?: string,
 ): AsyncGenerator<Json> {
   const { database } = services
-  const position = await readPosition(database, tenant.id, since)
+  const position = await readDeltaEnd(database, tenant.id, since)
   const range = since === undefined ? undefined : { tenantAppId: tenant.id, since }
   const readPages = pagesOf(services, tenant, log)
 

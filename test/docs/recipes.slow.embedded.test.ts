@@ -238,7 +238,20 @@ describe.skipIf(!hasExample('hive-gateway'))('docs/recipes/hive-gateway.md', () 
     // The text has arrived as it was sent.
     expect(app.log.filter(({ msg }) => msg === 'a document is not trusted')).toEqual([])
 
-    const headers = { authorization: 'Bearer a-token', 'idempotency-key': 'one', tracestate: 'a=b', cookie: 'c=d' }
+    const client = {
+      'graphql-client-name': 'web',
+      'graphql-client-version': '1',
+      'apollographql-client-name': 'web',
+      'apollographql-client-version': '1',
+      'x-position': 'yes',
+    }
+    const headers = {
+      authorization: 'Bearer a-token',
+      'idempotency-key': 'one',
+      tracestate: 'a=b',
+      cookie: 'c=d',
+      ...client,
+    }
     await send(headers, mine)
     const { cookie, ...forwarded } = headers
     expect(requests.at(-1)?.headers).toMatchObject(forwarded)

@@ -325,6 +325,34 @@ describe('query { events }', () => {
     expect(statements).toHaveLength(3)
   })
 
+  it('names the user whom each event is about as the user is now, with one statement for all', async () => {
+    const own = await app.createTenant()
+    const make = factoriesFor(app, own)
+    const [one, other] = [await make.user({ name: 'One' }), await make.user()]
+    const account = await make.account(one.id)
+    await make.job()
+    await app.database.prisma.account.deleteMany({ where: { id: account.id } })
+    await app.database.prisma.user.deleteMany({ where: { id: other.id } })
+    await settleEvents(app)
+    const statements = await app.statementsOf(async () => {
+      const { data } = await app.graphql(own, '{ events { nodes { type userId user { id name } } } }')
+      const user = { id: one.id, name: 'One' }
+      expect(data).toEqual({
+        events: {
+          nodes: [
+            { type: 'USER_CREATED', userId: one.id, user },
+            { type: 'USER_CREATED', userId: other.id, user: null },
+            { type: 'ACCOUNT_LINKED', userId: one.id, user },
+            { type: 'JOB_CREATED', userId: null, user: null },
+            { type: 'ACCOUNT_UNLINKED', userId: one.id, user },
+            { type: 'USER_DELETED', userId: other.id, user: null },
+          ],
+        },
+      })
+    })
+    expect(statements).toHaveLength(2)
+  })
+
   it('shows a token of a user the events of this user only', async () => {
     const own = await app.createTenant()
     const make = factoriesFor(app, own)

@@ -113,6 +113,28 @@ describe.skipIf(!canCreateClusters)('a replica', () => {
     })
   })
 
+  it('serves no query whose client follows the log, because the position is one of the primary', async () => {
+    await start(60_000)
+    const ask = async (id: string) => {
+      const response = await fetch(`${gateway.address}/graphql`, {
+        method: 'POST',
+        headers: { 'x-api-key': reader, 'content-type': 'application/json', 'x-position': 'yes' },
+        body: JSON.stringify({ query: `{ user(id: "${id}") { name } }` }),
+      })
+      return (await response.json()) as { data: { user: unknown }; extensions: { position: string } }
+    }
+    await whilePaused(async () => {
+      const id = await create()
+      expect(await nameOf(reader, id)).toBeNull()
+      const { data, extensions } = await ask(id)
+      expect(data.user).toEqual({ name: 'Ada' })
+      const later = await create()
+      const query = `{ events(after: "${extensions.position}") { nodes { resourceId } } }`
+      const response = await send(writer, 'POST', '/graphql', { query })
+      expect(await response.json()).toMatchObject({ data: { events: { nodes: [{ resourceId: later }] } } })
+    })
+  })
+
   it('that falls behind is left out before its delay exceeds the lag, and is used again when it has caught up', async () => {
     await start(1_000)
     await whilePaused(async () => {

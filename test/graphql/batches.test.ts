@@ -200,6 +200,18 @@ describe('a batch', () => {
     expect(left.json()).toMatchObject([{ data: { users: { totalCount: 0 } } }])
   })
 
+  it('takes the header with the key if it has one operation', async () => {
+    const send = (key: string) => post([createUser('Alone')], { 'idempotency-key': key })
+    const [first, again, other] = [await send('alone-1'), await send('alone-1'), await send('alone-2')]
+    expect(again.json()[0].data).toEqual(first.json()[0].data)
+    expect(other.json()[0].data).not.toEqual(first.json()[0].data)
+    const alone = await post(createUser('Alone'), { 'idempotency-key': 'alone-1' })
+    expect(alone.headers['idempotent-replayed']).toBe('true')
+    const extensions = { idempotencyKey: 'alone-3' }
+    const refused = await post([{ ...createUser('Alone'), extensions }], { 'idempotency-key': 'alone-1' })
+    expect(refused.json()).toMatchObject([{ errors: [{ extensions: { code: 'MALFORMED_REQUEST' } }] }])
+  })
+
   it('stores the persisted queries of its operations', async () => {
     const query = 'query Stored { viewer { tenantApp { name } } }'
     const extensions = { persistedQuery: { version: 1, sha256Hash: hash('sha256', query) } }
@@ -308,4 +320,26 @@ it('is how the batch link of Apollo Client sends operations of the same moment',
   ])
   const error = results[1]?.error
   expect(CombinedGraphQLErrors.is(error) && error.errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT' } }])
+})
+
+it("Apollo Client's BatchHttpLink sends a mutation with its idempotency key in a header", async () => {
+  const bodies: unknown[] = []
+  const link = new BatchHttpLink({
+    uri: `${await addressOf(app)}/graphql`,
+    headers: { 'x-api-key': tenant.key },
+    fetch: (url, init) => {
+      bodies.push(JSON.parse(String(init?.body)))
+      return fetch(url, init)
+    },
+  })
+  const client = new ApolloClient({ link, cache: new InMemoryCache(), devtools: { enabled: false } })
+  const mutation = gql(createUser('By Apollo').query)
+  const mutate = (key: string) => client.mutate({ mutation, context: { headers: { 'idempotency-key': key } } })
+  const [one, other] = await Promise.all([mutate('apollo-1'), mutate('apollo-2')])
+  const again = await mutate('apollo-1')
+  client.stop()
+  // Operations with other headers are in another batch.
+  expect(bodies).toMatchObject([[{}], [{}], [{}]])
+  expect(again.data).toEqual(one.data)
+  expect(other.data).not.toEqual(one.data)
 })

@@ -1,14 +1,22 @@
 import { createHash } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { buildClientSchema, getIntrospectionQuery, lexicographicSortSchema, printSchema } from 'graphql'
+import {
+  buildClientSchema,
+  buildSchema,
+  getIntrospectionQuery,
+  lexicographicSortSchema,
+  parse,
+  printSchema,
+  validate,
+} from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { schemas } from '../../src/domain/schema.graphql.ts'
 import { createDocumentFinder } from '../../src/engine/graphql/http/params.ts'
 import { readTrustedDocuments, type TrustedDocuments } from '../../src/engine/graphql/http/trusted-documents.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
-import { readPage } from '../support/docs.ts'
+import { projectRoot, readPage } from '../support/docs.ts'
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 
@@ -190,6 +198,86 @@ describe('trusted documents', () => {
       expect((await post(app, tenant, { query: other })).json().errors).toBeUndefined()
       expect(lines()).toMatchObject([{ documentHash: sha256(other) }])
     }))
+
+  it('leave room for automatic persisted queries if other documents are executed, which are logged each time', async () =>
+    withApp({ trustedDocuments: trust(documents, 'log') }, async (app, tenant) => {
+      const lines = () => app.log.filter(({ msg }) => msg === 'a document is not trusted')
+      const other = 'query Apq { viewer { scopes } }'
+      const unknown = await post(app, tenant, { extensions: persisted(other) })
+      expect(unknown.json().errors).toMatchObject([{ message: 'PersistedQueryNotFound' }])
+      await post(app, tenant, { query: other, extensions: persisted(other) })
+      for (const send of [post, get]) {
+        expect((await send(app, tenant, { extensions: persisted(other) })).json().errors).toBeUndefined()
+      }
+      expect(lines().map(({ documentHash }) => documentHash)).toEqual([1, 2, 3].map(() => sha256(other)))
+      // The id of another build does not reject the text that comes with it.
+      expect((await post(app, tenant, { documentId: 'old', query: other })).json().errors).toBeUndefined()
+      // A trusted document has its own text, and is logged in no way.
+      await post(app, tenant, { query, extensions: persisted(query) })
+      expect((await post(app, tenant, { extensions: persisted(query) })).json().errors).toBeUndefined()
+      expect(lines()).toHaveLength(4)
+    }))
+})
+
+it('editors find the schema and the operations of the project by .graphqlrc.json', () => {
+  const { projects } = JSON.parse(readPage('.graphqlrc.json')) as {
+    projects: Record<string, { schema: string; documents: string[] }>
+  }
+  for (const { schema, documents } of Object.values(projects)) {
+    const files = globSync(documents, { cwd: projectRoot }).map((file) => readPage(file))
+    expect(files.length).toBeGreaterThan(0)
+    const text = files.join('\n')
+    expect(validate(buildSchema(readPage(schema)), parse(text))).toEqual([])
+  }
+})
+
+describe('GET /schema.graphql', () => {
+  const read = ({ app }: TestApp, headers: Record<string, string>) => app.inject({ url: '/schema.graphql', headers })
+
+  it('is the file schema.graphql, with descriptions and directives, and is validated by its ETag', () =>
+    withApp({ introspection: true }, async (app, tenant) => {
+      const headers = { 'x-api-key': tenant.key }
+      const response = await read(app, headers)
+      expect(response.headers).toMatchObject({
+        'content-type': 'text/plain; charset=utf-8',
+        'cache-control': 'private, no-cache',
+      })
+      expect(response.body).toBe(readPage('schema.graphql'))
+      expect(response.body).toContain('@semanticNonNull')
+      const etag = String(response.headers['etag'])
+      const again = await read(app, { ...headers, 'if-none-match': etag })
+      expect([again.statusCode, again.body]).toEqual([304, ''])
+      const compressed = await read(app, { ...headers, 'accept-encoding': 'br' })
+      expect(compressed.headers['content-encoding']).toBe('br')
+      const other = await app.app.inject({ method: 'POST', url: '/schema.graphql', headers })
+      expect([other.statusCode, other.headers['allow']]).toEqual([405, 'GET, HEAD'])
+    }))
+
+  it('needs a credential, and the permission to introspect', async () => {
+    await withApp({ introspection: true }, async (app) => {
+      expect((await read(app, {})).statusCode).toBe(401)
+    })
+    await withApp({ introspection: false }, async (app, tenant) => {
+      const response = await read(app, { 'x-api-key': tenant.key })
+      expect(response.json()).toMatchObject({
+        status: 403,
+        code: 'FORBIDDEN',
+        detail: expect.stringContaining('INTROSPECTION'),
+      })
+      expect((await read(app, {})).statusCode).toBe(401)
+    })
+    const trustedDocuments = { others: 'reject', byId: new Map(), texts: new Set<string>() } as const
+    await withApp({ introspection: true, trustedDocuments }, async (app, tenant) => {
+      const response = await read(app, { 'x-api-key': tenant.key })
+      expect(response.json()).toMatchObject({ status: 403, detail: expect.stringContaining('trusted documents') })
+    })
+    await withApp(
+      { introspection: true, trustedDocuments: { ...trustedDocuments, others: 'log' } },
+      async (app, tenant) => {
+        expect((await read(app, { 'x-api-key': tenant.key })).statusCode).toBe(200)
+      },
+    )
+  })
 })
 
 describe('without introspection, an error names only what the client sent', () => {

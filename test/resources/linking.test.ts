@@ -174,6 +174,55 @@ describe('updateAccount, unlinkAccount, deleteUser', () => {
     expect(data['nodes']).toEqual([null, null, null, { id: one.user.id }, { id: other.email.id }])
   })
 
+  it('unlinkAccount says what a cache removes, and whose account it was', async () => {
+    const { user, account, profile } = await createOneOfEach(app, tenant)
+    const { id: left } = await factoriesFor(app, tenant).account(user.id)
+    const fields = 'unlinkedAccountId deletedProfileId user { id name accounts { id } }'
+    const statements = await app.statementsOf(async () => {
+      expect(await mutate('unlinkAccount', { id: account.id }, fields)).toEqual({
+        unlinkedAccountId: account.id,
+        deletedProfileId: profile.id,
+        user: { id: user.id, name: user.name, accounts: [{ id: left }] },
+        userErrors: [],
+      })
+    })
+    expect(statements).toHaveLength(3)
+    expect(await mutate('unlinkAccount', { id: left }, 'unlinkedAccountId deletedProfileId')).toEqual({
+      unlinkedAccountId: left,
+      deletedProfileId: null,
+      userErrors: [],
+    })
+  })
+
+  it('deleteUser says what a cache removes', async () => {
+    const [{ user, account, profile }, other] = [await createOneOfEach(app, tenant), await createOneOfEach(app, tenant)]
+    const { id: second } = await factoriesFor(app, tenant).account(user.id)
+    const fields = 'deletedUserId unlinkedAccountIds deletedProfileIds'
+    const accountIds = [account.id, second]
+    expect(await mutate('deleteUser', { id: user.id }, fields)).toEqual({
+      deletedUserId: user.id,
+      unlinkedAccountIds: expect.toSatisfy((ids: string[]) => ids.toSorted().join() === accountIds.toSorted().join()),
+      deletedProfileIds: [profile.id],
+      userErrors: [],
+    })
+    const { id: alone } = await factoriesFor(app, tenant).user()
+    const query = `mutation ($inputs: [DeleteUserInput!]!) { deleteUsers(inputs: $inputs) { results { ${fields} } } }`
+    const { data } = await app.graphql(tenant, query, {
+      inputs: [{ id: alone }, { id: 'nobody' }, { id: other.user.id }],
+    })
+    expect(data['deleteUsers']).toEqual({
+      results: [
+        { deletedUserId: alone, unlinkedAccountIds: [], deletedProfileIds: [] },
+        { deletedUserId: null, unlinkedAccountIds: null, deletedProfileIds: null },
+        {
+          deletedUserId: other.user.id,
+          unlinkedAccountIds: [other.account.id],
+          deletedProfileIds: [other.profile.id],
+        },
+      ],
+    })
+  })
+
   it('deleteUser deletes the user and all its rows with one statement', async () => {
     const [one, other] = [await createOneOfEach(app, tenant), await createOneOfEach(app, tenant)]
     const statements = await app.statementsOf(async () => {

@@ -1,14 +1,10 @@
+import { readFileSync } from 'node:fs'
 import graphql from '@graphql-eslint/eslint-plugin'
 
-const schema = 'schema.graphql'
-const operations = ['src/domain/graphiql-tabs/*.graphql', 'tools/graphql/operations/*.graphql']
-const consoleOperations = ['src/console/operations/*.graphql']
-
-/** The operations of a project have different names. */
-const projects = {
-  console: { schema, documents: consoleOperations, include: consoleOperations },
-  default: { schema, documents: operations },
-}
+/** Editors read the file too. The operations of a project have different names. */
+const { projects } = JSON.parse(readFileSync('.graphqlrc.json', 'utf8'))
+const { schema } = projects.default
+const documents = Object.values(projects).flatMap((project) => project.documents)
 
 const shared = {
   plugins: { '@graphql-eslint': graphql },
@@ -31,7 +27,7 @@ export default [
   },
   {
     ...shared,
-    files: operations.concat(consoleOperations),
+    files: documents,
     rules: {
       ...graphql.configs['flat/operations-recommended'].rules,
       '@graphql-eslint/naming-convention': [

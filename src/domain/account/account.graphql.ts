@@ -15,6 +15,7 @@ import {
   defineNestedConnection,
   defineNestedList,
   defineQueryById,
+  loadRow,
   referencedRowOf,
 } from '../../engine/graphql/schema/relation-fields.ts'
 import { defineLive } from '../event/live.graphql.ts'
@@ -193,7 +194,22 @@ const unlinkAccountMutation = defineMutation('unlinkAccount', {
   description: 'Unlinks an account and deletes its profile and emails.',
   inputDescription: 'The account to unlink.',
   input: inputWithId('account'),
-  results: [{ field: 'unlinkedAccountId', type: 'ID', description: 'The id of the unlinked account.' }],
+  results: [
+    { field: 'unlinkedAccountId', type: 'ID', description: 'The id of the unlinked account.', value: ({ id }) => id },
+    {
+      field: 'deletedProfileId',
+      type: 'ID',
+      description: 'The id of the profile that was deleted with the account, if it had one.',
+      value: ({ profileId }) => profileId,
+    },
+    {
+      field: 'user',
+      type: User,
+      description: 'The user that the account belonged to.',
+      scope: 'users:read',
+      value: ({ userId }, { loaders }) => loadRow(loaders, userById, userId),
+    },
+  ],
   transaction: false,
   run: unlinkAccount,
 })

@@ -88,14 +88,30 @@ export async function updateAccount(
   return account
 }
 
+/** What was deleted with an account, and whose it was. */
+export interface UnlinkedAccount {
+  readonly id: string
+  readonly userId: string
+  readonly profileId: string | null
+}
+
+const profileOfAccount = '(SELECT "id" FROM "profile" WHERE "tenant_app_id" = $1 AND "account_id" = "account"."id")'
+
 /**
  * Unlinks accounts. Foreign keys delete their profiles and emails in the same statement. An input is rejected with
  * NOT_FOUND for `id`.
- *
- * @returns the ids of the accounts
  */
-export function unlinkAccounts({ rows }: Context, inputs: readonly { id: string }[]): Promise<Outcome<string>[]> {
-  return deleteEach(inputs, (ids) => rows.delete('Account', ids), accountNotFound)
+export function unlinkAccounts({ rows }: Context, inputs: readonly { id: string }[]) {
+  return deleteEach(
+    inputs,
+    async (ids) => {
+      const deleted = await rows.delete('Account', ids, ['"user_id"', profileOfAccount])
+      return new Map(
+        [...deleted].map(([id, [userId, profileId]]) => [id, { id, userId, profileId } as UnlinkedAccount]),
+      )
+    },
+    accountNotFound,
+  )
 }
 
 export const unlinkAccount = writeOne(unlinkAccounts)

@@ -4,12 +4,17 @@ import { defineList } from '../../engine/graphql/schema/list.ts'
 import { defineMutation, inputWithId } from '../../engine/graphql/schema/mutation.ts'
 import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
 import { loadRow, rowOf } from '../../engine/graphql/schema/relation-fields.ts'
+import { scopes, userScopes } from '../scopes.ts'
 import { TenantApp } from '../tenant/tenant.graphql.ts'
 import { User } from '../user/user.graphql.ts'
 import { userById } from '../user/user.ts'
 import { createAccessToken } from './access-token.service.ts'
 import { createApiKey, revokeApiKey } from './api-key.service.ts'
 import { keyById, keyIds } from './key.service.ts'
+
+/** `['users:read', 'users:write']` ⇒ `` `users:read` or `users:write` `` */
+const namesOf = (names: readonly string[]) =>
+  new Intl.ListFormat('en', { type: 'disjunction' }).format(names.map((name) => `\`${name}\``))
 
 const ApiKey = builder.prismaObject('ApiKey', {
   scope: 'inherited',
@@ -120,8 +125,8 @@ defineMutation('createAccessToken', {
     }),
     scopes: t.stringList({
       description:
-        'The scopes of the token: some of those of the key. By default those for reading; null is rejected. A token for a user can have `users:read`, ' +
-        '`users:write`, `profiles:read` and `contacts:read`.',
+        `The scopes of the token: some of those of the key, which can be ${namesOf(scopes)}. By default those for reading; null is rejected. ` +
+        `A token for a user can have ${namesOf(userScopes)}.`,
     }),
     expiresInSeconds: t.int({
       description: 'How long the token is valid, in seconds: 60–86,400. 3,600 by default. It ends with its key.',

@@ -1,3 +1,4 @@
+import { requireScope } from '../../engine/auth/scopes.ts'
 import type { Model } from '../../engine/db/data-model.ts'
 import type { Database } from '../../engine/db/database.ts'
 import type { Sql } from '../../engine/db/sql.ts'
@@ -10,6 +11,7 @@ import type {
   ReadChanges,
 } from '../../engine/graphql/operation/response-memory.ts'
 import type { EventType } from './event.ts'
+import { formatPosition, positionAt, readLogEnd } from './position.ts'
 
 /** The models of whose rows each change is an event (test/events/every-column.test.ts). */
 export const loggedModels: ReadonlySet<Model> = new Set<Model>(['User', 'Account', 'Profile', 'EmailRecord'])
@@ -51,7 +53,14 @@ async function readAfter(sql: Sql, tenantAppId: string, after: LogPosition | und
 
 /** The log of a database. */
 export function changeLogOf({ driver }: Pick<Database, 'driver'>): ChangeLog {
-  return { models: loggedModels, readChanges: driver.isShared ? readAfter : readIfWritten }
+  return {
+    models: loggedModels,
+    readChanges: driver.isShared ? readAfter : readIfWritten,
+    async readPosition({ sql, viewer }) {
+      requireScope(viewer, 'events:read')
+      return formatPosition(positionAt(await readLogEnd(sql, viewer.tenantAppId), viewer))
+    },
+  }
 }
 
 /**

@@ -5,10 +5,10 @@ import { invalidField } from '../../engine/errors.ts'
 import type { Payer } from '../../engine/limits/concurrency.ts'
 import { repeat } from '../../engine/repeat.ts'
 import type { Logger } from '../../engine/telemetry/logger.ts'
-import { isEventId, transactionOf } from './event.ts'
 import { type EventFollower, Follower, feedClosed, TenantTail } from './event-follower.ts'
 import type { EventLog, EventSelection } from './event-log.ts'
 import { maxEvents } from './new-events.ts'
+import { lowestOf, parsePosition, positionAt } from './position.ts'
 
 const stallMilliseconds = 30_000
 
@@ -154,28 +154,27 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
       queue.run(payer, () => log.read({ ...selection, tenantAppId: payer.tenantAppId })),
 
     /**
-     * @param after the id of the last event that the follower knows. Without it, the follower starts now
+     * @param after the position that the follower knows, or the id of its last event. Without it, the follower starts
+     *   now
      * @param onPage called before each page that is read for this follower alone, because it is far behind
-     * @throws GatewayError BAD_USER_INPUT if `after` is not an id of the log. Reading throws it if later events have
-     *   been removed
+     * @throws GatewayError BAD_USER_INPUT if `after` is not a position in the log. Reading throws it if later events
+     *   have been removed
      * @throws Interruption if the feed was closed
      * @throws if the database cannot be reached
      */
     async follow(payer: Payer, after?: string, onPage?: () => Promise<unknown> | undefined): Promise<EventFollower> {
       const { tenantAppId } = payer
       await start()
-      const { last, begun, running } = await log.readStart(tenantAppId)
-      if (after !== undefined && (!isEventId(after) || after >= begun)) {
-        throw invalidField('after', 'NOT_FOUND', 'is not the id of an event')
-      }
-      const tail = tails.get(tenantAppId) ?? new TenantTail(last)
+      const end = await log.readEnd(tenantAppId)
+      const position = after === undefined ? positionAt(end, payer) : parsePosition(after)
+      if (!position || position.last >= end.begun) throw invalidField('after', 'NOT_FOUND', 'is not the id of an event')
+      const tail = tails.get(tenantAppId) ?? new TenantTail(lowestOf(positionAt(end, {})))
       tails.set(tenantAppId, tail)
-      const follower: Follower = new Follower(tail, after ?? last, {
-        // A follower from now on needs no events from before, which cannot all be read yet.
-        isBefore: (id) => after === undefined && id < begun && !running.has(transactionOf(id)),
-        async readPage(position) {
+      const follower: Follower = new Follower(tail, position, {
+        async readPage(id) {
           await onPage?.()
-          return queue.run(payer, () => log.read({ tenantAppId, after: position, limit: maxEvents }))
+          const unseenAt = id < position.last ? position : undefined
+          return queue.run(payer, () => log.read({ tenantAppId, after: id, unseenAt, limit: maxEvents }))
         },
         onEnd() {
           followers.delete(follower)

@@ -1,6 +1,7 @@
 import { Interruption } from '../../engine/subscription-values.ts'
 import type { Event } from './event.ts'
 import { maxEvents } from './new-events.ts'
+import { formatPosition, isSeenAt, lowestOf, type Position } from './position.ts'
 
 /** How many events a tail keeps. A follower that is further behind reads its own pages. */
 const maxRecent = 1_000
@@ -55,8 +56,8 @@ export class TenantTail {
 
 /** Receives the events of a tenant, in the order of the log. */
 export interface EventFollower {
-  /** The id of the last event that was read for it. */
-  readonly position: string
+  /** The position after which it receives events. */
+  readonly start: string
   readonly hasEnded: boolean
   /** @throws Interruption if the feed was closed before the follower ended */
   requireFeed(): void
@@ -67,10 +68,8 @@ export interface EventFollower {
 }
 
 interface FollowerOptions {
-  /** Whether an event is one from before the follower began, which it does not get. */
-  isBefore(id: string): boolean
-  /** Reads the events after a position that the tail of the log no longer has. */
-  readPage(position: string): Promise<readonly Event[]>
+  /** Reads the events after an id that the tail of the log no longer has, without those that were seen before. */
+  readPage(id: string): Promise<readonly Event[]>
   onEnd(): void
 }
 
@@ -82,16 +81,24 @@ export function feedClosed(): Interruption {
 export class Follower implements EventFollower {
   private readonly tail: TenantTail
   private readonly options: FollowerOptions
+  private readonly seen: Position
+  /** The id of the last event that was read for it. */
   position: string
   hasEnded = false
   private isInterrupted = false
   wake = () => {}
 
-  constructor(tail: TenantTail, position: string, options: FollowerOptions) {
+  /** @param seen the position after which it receives events */
+  constructor(tail: TenantTail, seen: Position, options: FollowerOptions) {
     this.tail = tail
-    this.position = position
+    this.seen = seen
+    this.position = lowestOf(seen)
     this.options = options
     tail.followers.add(this)
+  }
+
+  get start(): string {
+    return formatPosition(this.seen)
   }
 
   async next(): Promise<readonly Event[] | undefined> {
@@ -102,7 +109,7 @@ export class Follower implements EventFollower {
       const last = events.at(-1)
       if (last) {
         this.position = last.id
-        const unknown = events.filter(({ id }) => !this.options.isBefore(id))
+        const unknown = events.filter(({ id }) => !isSeenAt(this.seen, id))
         if (unknown.length > 0) return this.hasEnded ? undefined : unknown
       } else if (this.position < start) this.position = start
       else {

@@ -7,6 +7,7 @@ import { type Parameter, type Statement, statement } from '../../engine/db/state
 import { invalidField, OperatorError } from '../../engine/errors.ts'
 import type { Event, EventType } from './event.ts'
 import { createNewEvents, horizonOf, maxEvents } from './new-events.ts'
+import { idBefore, lowestOf, type Position, readLogEnd } from './position.ts'
 
 // What has changed since a position in the log. Unlike followers, a delta reads the rows and the log in one snapshot,
 // and so also the events at the end before which others can still appear: these are read again after the next position,
@@ -21,14 +22,14 @@ interface LogRange {
 }
 
 /**
- * Reads a position after which the log has every change that rows do not show if they are read afterwards, or in the
- * same snapshot.
+ * Reads the id after which the log has every change that rows do not show if they are read afterwards, or in the same
+ * snapshot.
  *
- * @param since the position from which a delta continues
+ * @param since the id from which a delta continues
  * @returns the greatest id that an event before it can have, whether one has it or not
  * @throws OperatorError if `since` is none of this log, or later events have been removed
  */
-export async function readPosition({ sql }: Pick<Database, 'sql'>, tenantAppId: string, since = ''): Promise<string> {
+export async function readDeltaEnd({ sql }: Pick<Database, 'sql'>, tenantAppId: string, since = ''): Promise<string> {
   const [[complete, begun, removedTo] = []] = await sql.query(readEnd, [tenantAppId])
   if (since >= String(begun)) {
     throw new OperatorError(`The log of this database has not reached ${since}. Is it of another database?`)
@@ -36,8 +37,7 @@ export async function readPosition({ sql }: Pick<Database, 'sql'>, tenantAppId: 
   if (since !== '' && since < String(removedTo ?? '')) {
     throw new OperatorError(`Events after ${since} have been removed because of their age. Export everything again.`)
   }
-  const before = BigInt(`0x${String(complete).slice('evt_'.length)}`) - 1n
-  return `evt_${before.toString(16).padStart(12, '0')}${'f'.repeat(12)}`
+  return idBefore(String(complete))
 }
 
 /** Reads the ids of the resources that events of some types are about, in pages, each id once. */
@@ -137,6 +137,8 @@ export interface EventSelection extends IdWindow {
   readonly resourceId?: string | undefined
   /** Only events of this user and the user's accounts and profiles. */
   readonly userId?: string | undefined
+  /** Only events that were not seen at this position. */
+  readonly unseenAt?: Position | undefined
 }
 
 export type EventLog = ReturnType<typeof createEventLog>
@@ -149,11 +151,16 @@ export function createEventLog({ sql, model, driver }: Pick<Database, 'sql' | 'm
   const statements = new Map<string, Statement>()
   const readNew = createNewEvents({ sql, driver }, columns, toEvent)
 
-  /** The statement for the conditions that are given. PostgreSQL chooses an index by them. */
-  function statementFor(given: readonly string[], direction: 'ASC' | 'DESC'): Statement {
+  /**
+   * The statement for the conditions that are given. PostgreSQL chooses an index by them.
+   *
+   * @param unseenAt whether the last parameter is a position
+   */
+  function statementFor(given: readonly string[], direction: 'ASC' | 'DESC', unseenAt: boolean): Statement {
     const conditions = given.map((condition, index) => condition.replace('$', `$${index + 3}`))
-    const key = [direction, ...conditions].join(' AND ')
-    const known = statements.get(key) ?? readPage(columns, conditions, direction, given.includes(ofUser))
+    const position = unseenAt ? `$${given.length + 3}::text[]` : undefined
+    const key = [direction, ...conditions, position].join(' AND ')
+    const known = statements.get(key) ?? readPage(columns, conditions, direction, given.includes(ofUser), position)
     statements.set(key, known)
     return known
   }
@@ -161,7 +168,9 @@ export function createEventLog({ sql, model, driver }: Pick<Database, 'sql' | 'm
   return {
     /** @throws GatewayError BAD_USER_INPUT if events after the id have been removed because of their age */
     async read({ tenantAppId, limit, fromEnd = false, ...selection }: EventSelection): Promise<Event[]> {
-      const { after, before, notBefore, notAfter, types, resourceId, userId } = selection
+      const { before, notBefore, notAfter, types, resourceId, userId, unseenAt } = selection
+      const position = unseenAt && unseenAt.running.length > 0 ? [unseenAt.last, ...unseenAt.running] : undefined
+      const after = selection.after ?? (position ? undefined : unseenAt?.last)
       const conditions: Record<string, Parameter | undefined> = {
         'event.id > $': after,
         'event.id < $': before,
@@ -177,10 +186,12 @@ export function createEventLog({ sql, model, driver }: Pick<Database, 'sql' | 'm
         statementFor(
           given.map(([condition]) => condition),
           fromEnd ? 'DESC' : 'ASC',
+          position !== undefined,
         ),
-        parameters,
+        position ? [...parameters, position] : parameters,
       )
-      if (after !== undefined && after < String(removedTo ?? '')) {
+      const from = after ?? (unseenAt && lowestOf(unseenAt))
+      if (from !== undefined && from < String(removedTo ?? '')) {
         throw invalidField(
           'after',
           'NOT_FOUND',
@@ -193,14 +204,7 @@ export function createEventLog({ sql, model, driver }: Pick<Database, 'sql' | 'm
 
     readNew,
 
-    /**
-     * Reads where a follower of a tenant starts: the id of the last event that can be read, and which transactions have
-     * not ended: those in `running` and those that write ids from `begun` on.
-     */
-    async readStart(tenantAppId: string) {
-      const [[last, begun, running] = []] = await sql.query(readStart, [tenantAppId])
-      return { last: String(last), begun: String(begun), running: new Set(running as string[]) }
-    },
+    readEnd: (tenantAppId: string) => readLogEnd(sql, tenantAppId),
 
     /** Describes the oldest transaction that writes now, which keeps later events from being read. */
     async describeOldestWriter(): Promise<string | undefined> {
@@ -225,29 +229,34 @@ export function createEventLog({ sql, model, driver }: Pick<Database, 'sql' | 'm
 
 const ofUser = 'event.user_id = $'
 
+/** @param unseenAt the parameter with the position at which the events were not seen */
 function readPage(
   columns: readonly string[],
   conditions: readonly string[],
   direction: 'ASC' | 'DESC',
   isOfUser: boolean,
+  unseenAt: string | undefined,
 ): Statement {
   const all = ['event.tenant_app_id = $1', 'event.id < (SELECT complete FROM event_horizon())', ...conditions]
   const order = `ORDER BY id ${direction} LIMIT $2::integer`
   // The index of users has no events about the users themselves. Those are found by the index of resources.
   const parts = isOfUser ? ['event.user_id = event.resource_id', 'event.user_id <> event.resource_id'] : ['true']
-  const pages = parts.map((part) => `(SELECT * FROM event WHERE ${[...all, part].join(' AND ')} ${order})`)
+  const page = (...others: string[]) => `(SELECT * FROM event WHERE ${[...all, ...others].join(' AND ')} ${order})`
+  // Each transaction that had not ended is a range of the index.
+  const pages = parts.flatMap((part) =>
+    unseenAt === undefined
+      ? [page(part)]
+      : [
+          page(part, `event.id > (${unseenAt})[1]`),
+          `(SELECT late.* FROM unnest((${unseenAt})[2:]) AS prefix
+            CROSS JOIN LATERAL ${page(part, 'event.id > prefix', "event.id < prefix || 'g'")} AS late)`,
+        ],
+  )
   return statement(`
     SELECT tenant_app.events_removed_to, ${columns.map((column) => `event.${column}`).join(', ')}
     FROM tenant_app LEFT JOIN (SELECT * FROM (${pages.join(' UNION ALL ')}) AS page ${order}) AS event ON true
     WHERE tenant_app.id = $1 ORDER BY event.id ${direction}`)
 }
-
-const readStart = statement(`
-  SELECT coalesce(
-      (SELECT id FROM event WHERE tenant_app_id = $1 AND id < horizon.complete ORDER BY id DESC LIMIT 1),
-      (SELECT events_removed_to FROM tenant_app WHERE id = $1), ''),
-    horizon.begun, event_running()
-  FROM ${horizonOf('$1')}`)
 
 // PostgreSQL hides when the transactions of other roles began. A prepared transaction has no process.
 const oldestWriter = statement(`

@@ -2,12 +2,16 @@ import type { Context } from '../../engine/context.ts'
 import type { IdWindow } from '../../engine/db/read/page.ts'
 import { isPossibleId } from '../../engine/db/storable.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
-import { type ConnectionArguments, readPageById } from '../../engine/graphql/schema/connection.ts'
+import { type ConnectionArguments, readPageById, type Side } from '../../engine/graphql/schema/connection.ts'
 import { pointsOfScan } from '../../engine/graphql/schema/field-metadata.ts'
 import { loadNode, Node } from '../../engine/graphql/schema/node.ts'
+import { loadRow } from '../../engine/graphql/schema/relation-fields.ts'
 import { own } from '../../engine/own.ts'
+import { User } from '../user/user.graphql.ts'
+import { userById } from '../user/user.ts'
 import { type Event as EventRow, type EventType as EventTypeName, eventTypes, isEventId } from './event.ts'
 import { liveValues } from './live.ts'
+import { parsePosition } from './position.ts'
 
 export const EventType = builder.enumType('EventType', {
   description: 'What has changed.',
@@ -37,6 +41,13 @@ const Event = builder.objectRef<EventRow>('Event').implement({
     userId: t.exposeID('userId', {
       nullable: true,
       description: 'The user whom the resource belongs to, or who it is. Null for a job and a webhook.',
+    }),
+    user: t.field({
+      type: User,
+      nullable: true,
+      scope: 'users:read',
+      description: 'The user with `userId` as it is now. Null once the user is deleted.',
+      resolve: ({ userId }, _, { loaders }) => (userId === null ? null : loadRow(loaders, userById, userId)),
     }),
     createdAt: t.expose('createdAt', {
       type: 'DateTime',
@@ -80,8 +91,13 @@ function listEvents({ viewer, events }: Context, { filter, ...page }: EventArgum
   const { types, resourceId } = filter ?? {}
   const selection = { types: types ?? undefined, resourceId: resourceId ?? undefined, userId: viewer.userId }
   const isPossible = resourceId == null || isPossibleId(resourceId)
-  const read = async (window: IdWindow) => (isPossible ? events.read(viewer, { ...window, ...selection }) : [])
-  return readPageById(page, { isId: isEventId, name: 'the id of an event' }, read)
+  const read = async ({ after, ...window }: IdWindow) => {
+    const unseenAt = after === undefined ? undefined : parsePosition(after)
+    return isPossible ? events.read(viewer, { ...window, ...selection, unseenAt }) : []
+  }
+  const isCursor = (text: string, side: Side) =>
+    side === 'after' ? parsePosition(text) !== undefined : isEventId(text)
+  return readPageById(page, { isId: isCursor, name: 'the id of an event' }, read)
 }
 
 builder.queryField('events', (t) =>
@@ -107,9 +123,12 @@ builder.subscriptionField('events', (t) =>
     scope: 'events:read',
     description:
       "Sends each change of your tenant's users, accounts, profiles and jobs, in the order of the log. After a reconnect, continue with the id " +
-      'of the last event that you have received: no event is missed or sent twice. A token that is bound to a user receives the events of this user.',
+      'of the last event that you have received: no event is missed or sent twice. The first message has the position to continue from before there ' +
+      'is an event, in `extensions.position`. A token that is bound to a user receives the events of this user.',
     args: {
-      after: t.arg.id({ description: 'The id of an event. By default, events are sent from now on.' }),
+      after: t.arg.id({
+        description: 'The id of an event, or a position. By default, events are sent from now on.',
+      }),
       types: t.arg({ type: [EventType], description: 'Events of one of these types. All by default.' }),
     },
     async subscribe(_, { after, types }, { viewer, events, spend }) {

@@ -28,7 +28,7 @@ export function liveValues<Value>(
 ): LiveValues<Value> {
   let readFirst = first
   const pending: Value[] = []
-  let lastEventId = follower.position
+  let lastPosition = follower.start
 
   async function read(): Promise<boolean> {
     if (readFirst) {
@@ -54,7 +54,7 @@ export function liveValues<Value>(
       }
       const [value] = pending.splice(0, 1)
       if (value !== undefined && !follower.hasEnded) {
-        if (eventIdOf) lastEventId = eventIdOf(value)
+        if (eventIdOf) lastPosition = eventIdOf(value)
         return { done: false, value }
       }
       follower.return()
@@ -64,7 +64,8 @@ export function liveValues<Value>(
       follower.return()
       return { done: true, value: undefined }
     },
-    continuation: () => (eventIdOf ? `Continue after ${lastEventId}.` : 'Subscribe again.'),
+    ...(eventIdOf && { position: follower.start }),
+    continuation: () => (eventIdOf ? `Continue after ${lastPosition}.` : 'Subscribe again.'),
     [Symbol.asyncIterator]: () => values,
   }
   return values

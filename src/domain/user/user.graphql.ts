@@ -161,7 +161,21 @@ const deleteUserMutation = defineMutation('deleteUser', {
   description: "Deletes a user and the user's accounts, profiles and emails.",
   inputDescription: 'The user to delete.',
   input: inputWithId('user'),
-  results: [{ field: 'deletedUserId', type: 'ID', description: 'The id of the deleted user.' }],
+  results: [
+    { field: 'deletedUserId', type: 'ID', description: 'The id of the deleted user.', value: ({ id }) => id },
+    {
+      field: 'unlinkedAccountIds',
+      type: ['ID'],
+      description: "The ids of the user's accounts, which were unlinked.",
+      value: ({ accountIds }) => accountIds,
+    },
+    {
+      field: 'deletedProfileIds',
+      type: ['ID'],
+      description: 'The ids of the profiles that were deleted with these accounts.',
+      value: ({ profileIds }) => profileIds,
+    },
+  ],
   transaction: false,
   run: deleteUser,
 })

@@ -61,14 +61,33 @@ export function updateUsers({ rows }: Context, inputs: readonly UserChange[]): P
 
 export const updateUser = writeOne(updateUsers)
 
+/** A user, and what was deleted with the user. */
+export interface DeletedUser {
+  readonly id: string
+  readonly accountIds: readonly string[]
+  readonly profileIds: readonly string[]
+}
+
+const accountsOfUser = 'ARRAY(SELECT "id" FROM "account" WHERE "tenant_app_id" = $1 AND "user_id" = "user"."id")'
+const profilesOfUser =
+  'ARRAY(SELECT profile."id" FROM "account" JOIN "profile" ON profile."tenant_app_id" = $1 AND profile."account_id" = account."id" ' +
+  'WHERE account."tenant_app_id" = $1 AND account."user_id" = "user"."id")'
+
 /**
  * Deletes users of the viewer's tenant. Foreign keys delete their accounts, profiles and emails in the same statement.
  * An input is rejected with NOT_FOUND for `id`.
- *
- * @returns the ids of the deleted users
  */
-export function deleteUsers({ rows }: Context, inputs: readonly { id: string }[]): Promise<Outcome<string>[]> {
-  return deleteEach(inputs, (ids) => rows.delete('User', ids), userNotFound)
+export function deleteUsers({ rows }: Context, inputs: readonly { id: string }[]) {
+  return deleteEach(
+    inputs,
+    async (ids) => {
+      const deleted = await rows.delete('User', ids, [accountsOfUser, profilesOfUser])
+      return new Map(
+        [...deleted].map(([id, [accountIds, profileIds]]) => [id, { id, accountIds, profileIds } as DeletedUser]),
+      )
+    },
+    userNotFound,
+  )
 }
 
 export const deleteUser = writeOne(deleteUsers)

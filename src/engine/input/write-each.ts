@@ -62,15 +62,15 @@ export function writeOne<Context, Input, Result>(
 }
 
 /**
- * @param remove deletes the rows that exist, and returns their ids
+ * @param remove deletes the rows that exist, and returns what is known of each by its id
  * @param notFound the rejection of the field `id` of an input, if there is no such row
- * @returns the id of each deleted row, or the rejection
+ * @returns what is known of each deleted row, or the rejection
  */
-export function deleteEach(
+export function deleteEach<Deleted>(
   inputs: readonly { readonly id: string }[],
-  remove: (ids: readonly string[]) => Promise<ReadonlySet<string>>,
+  remove: (ids: readonly string[]) => Promise<ReadonlyMap<string, Deleted>>,
   notFound: (field: string) => GatewayError,
-): Promise<Outcome<string>[]> {
+): Promise<Outcome<Deleted>[]> {
   return writeEach(inputs, {
     parse({ id }) {
       if (!isPossibleId(id)) throw notFound('id')
@@ -79,7 +79,7 @@ export function deleteEach(
     unique: { id: (id) => id },
     async write(ids) {
       const deleted = await remove(ids)
-      return ids.map((id) => (deleted.has(id) ? id : notFound('id')))
+      return ids.map((id) => deleted.get(id) ?? notFound('id'))
     },
   })
 }

@@ -39,8 +39,13 @@ export interface OwnedRows {
     fields: readonly string[],
     changes: readonly (Change & { readonly id: string })[],
   ): Promise<RowsById<M>>
-  /** Deletes rows, and returns their ids. */
-  delete(model: Model, ids: readonly string[]): Promise<ReadonlySet<string>>
+  /**
+   * Deletes rows. Foreign keys delete what belongs to them.
+   *
+   * @param values what it also returns of each row: SQL, in which `$1` is the tenant. They see what belongs to the row
+   * @returns the values of each deleted row, by its id
+   */
+  delete(model: Model, ids: readonly string[], values?: readonly string[]): Promise<ReadonlyMap<string, unknown[]>>
 }
 
 const ownershipOf = createOwnerships(dataModel)
@@ -115,12 +120,13 @@ export function rowsOf(sql: Sql, owner: Owner): OwnedRows {
       ])
     },
 
-    async delete(of, ids) {
-      const remove = prepared(`delete ${of} ${kind}`, () =>
-        write(`DELETE FROM "${dataModel(of).name}" ${where(of)}`, '"id"'),
+    async delete(of, ids, values = []) {
+      const returning = ['"id"', ...values].join(', ')
+      const remove = prepared(`delete ${of} ${kind} ${returning}`, () =>
+        write(`DELETE FROM "${dataModel(of).name}" ${where(of)}`, returning),
       )
       const deleted = await sql.query(remove, [...parameters, ids])
-      return new Set(deleted.map(([id]) => String(id)))
+      return new Map(deleted.map(([id, ...others]) => [String(id), others]))
     },
   }
 }

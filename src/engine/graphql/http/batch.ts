@@ -16,7 +16,7 @@ import {
   startRecorded,
 } from './document-runner.ts'
 import { type JsonType, negotiateJson, statusOf, statusOfError } from './negotiate.ts'
-import { idempotencyKeyIn, readBodyParams } from './params.ts'
+import { type GraphQLParams, idempotencyKeyIn, readBodyParams, readKey } from './params.ts'
 
 export interface BatchOptions extends DocumentRunnerOptions {
   readonly places: Places
@@ -52,7 +52,7 @@ export function createBatch(options: BatchOptions) {
   const runner = createDocumentRunner(options)
 
   /** Runs an operation. Its errors are thrown, or in the result. */
-  async function run(entry: object, operation: OperationRequest) {
+  async function run(entry: object, operation: OperationRequest, keyIn: typeof idempotencyKeyIn) {
     const viewer = viewerOf(operation)
     await places.take(viewer, operation.held)
     const params = documents.find(readBodyParams(entry), viewer.tenantAppId, operation.log)
@@ -64,18 +64,23 @@ export function createBatch(options: BatchOptions) {
     const { kind, showsSecrets } = prepared.operation
     if (kind === 'subscription') throw noSubscription()
     const bodyLength = lengthOf(entry, Number.POSITIVE_INFINITY)
-    const idempotencyKey = idempotencyKeyIn(params)
+    const idempotencyKey = keyIn(params)
     const own = { bodyLength, idempotencyKey, readsAnew: readsAnew(operation), reader: noEvents }
     const toRun = { operation: prepared.operation, params, ...own }
     const { results: result, ...response } = await runner.run(operation, toRun)
     return { result, isBadRequest: false, showsSecrets, ...response }
   }
 
-  async function respond(entry: object, operation: OperationRequest, type: JsonType): Promise<Part> {
+  async function respond(
+    entry: object,
+    operation: OperationRequest,
+    type: JsonType,
+    keyIn: typeof idempotencyKeyIn,
+  ): Promise<Part> {
     const { statements, refusal, log } = operation
     let status = 200
     try {
-      const { result, isBadRequest, isLong, headers, showsSecrets } = await run(entry, operation)
+      const { result, isBadRequest, isLong, headers, showsSecrets } = await run(entry, operation, keyIn)
       status = isBadRequest ? 400 : statusOf(result, type)
       const write = async () => WrittenResult.stringify(result)
       const isAbandoned = () => statements.isAbandoned === true
@@ -93,7 +98,10 @@ export function createBatch(options: BatchOptions) {
 
   return async (request: FastifyRequest, reply: FastifyReply, entries: readonly object[]): Promise<string> => {
     const { headers, viewer, held, statements } = request
-    if (headers['idempotency-key'] !== undefined) throw oneKey()
+    // The batch links of clients send an array even if it has one operation.
+    const isAlone = entries.length === 1
+    if (headers['idempotency-key'] !== undefined && !isAlone) throw oneKey()
+    const keyIn = isAlone ? (params: GraphQLParams) => readKey(request, params) : idempotencyKeyIn
     const type = negotiateJson(headers.accept)
     request.isBatch = true
     const operations = entries.map((_, index) => {
@@ -112,7 +120,7 @@ export function createBatch(options: BatchOptions) {
     const parts = await Promise.all(
       entries.map(async (entry, index) => {
         const operation = operations[index] as OperationRequest
-        const part = await respond(entry, operation, type)
+        const part = await respond(entry, operation, type, keyIn)
         statements.statements += operation.statements.statements
         return part
       }),

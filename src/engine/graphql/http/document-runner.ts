@@ -13,7 +13,7 @@ import { DocumentError } from '../operation/prepare/bounds.ts'
 import type { PreparedOperation } from '../operation/prepare/prepare.ts'
 import type { SubscriptionRequest } from '../operation/subscribe.ts'
 import type { Results } from './negotiate.ts'
-import type { DocumentFinder, GraphQLParams } from './params.ts'
+import { asksForPosition, type DocumentFinder, type GraphQLParams } from './params.ts'
 
 export interface DocumentRunnerOptions {
   readonly services: Services
@@ -77,7 +77,9 @@ export function createDocumentRunner({ services, operations, documents, introspe
     async run(request: RequestState, { operation, params, reader, ...others }: DocumentRun): Promise<DocumentResponse> {
       const { statements, held, refusal } = request
       const { variables = {} } = params
-      const toRun = { ...others, operation, variables, statements, held, context: contextOf(request, services) }
+      const withPosition = asksForPosition(request.headers, params)
+      const context = contextOf(request, services)
+      const toRun = { ...others, operation, variables, statements, held, context, withPosition }
       if (operation.kind === 'subscription') {
         const { events, headers } = await operations.subscribe({ ...toRun, ...reader })
         // From now on it only waits for events.

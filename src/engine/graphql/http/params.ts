@@ -1,7 +1,9 @@
 import { hash } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { GatewayError } from '../../errors.ts'
-import { toIdempotencyKey } from '../../http/request.ts'
+import { readIdempotencyKey, toIdempotencyKey } from '../../http/request.ts'
 import { excessOf, problemOfNumbers } from '../../input/json.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { TrustedDocuments } from './trusted-documents.ts'
@@ -56,6 +58,36 @@ export function readQueryParams(search: Record<string, unknown>): GraphQLParams 
 export function idempotencyKeyIn({ query, operationName, variables, extensions }: GraphQLParams) {
   const content = [query, operationName, variables]
   return toIdempotencyKey('extensions.idempotencyKey', extensions?.['idempotencyKey'], 'POST /graphql', content)
+}
+
+/**
+ * Reads the idempotency key of a request: of its header, or of `extensions`, which batches and WebSockets have too.
+ *
+ * @throws GatewayError MALFORMED_REQUEST if it is not a key, or each has another one
+ */
+export function readKey(request: FastifyRequest, params: GraphQLParams) {
+  // The document itself, however it was named: a retry may name it by its hash.
+  const { query, operationName, variables } = params
+  const ofHeader = readIdempotencyKey(request, [query, operationName, variables])
+  const ofParams = idempotencyKeyIn(params)
+  if (ofHeader && ofParams && ofHeader.key !== ofParams.key) {
+    throw malformed('The header idempotency-key is not the key in extensions.idempotencyKey.')
+  }
+  return ofHeader ?? ofParams
+}
+
+/**
+ * Whether a client asks for the position in the event log: by the header `x-position: yes`, or by
+ * `extensions.position`, which batches and WebSockets have too.
+ *
+ * @throws GatewayError MALFORMED_REQUEST for another value
+ */
+export function asksForPosition(headers: IncomingHttpHeaders, { extensions }: GraphQLParams): boolean {
+  const { 'x-position': header = 'no' } = headers
+  const parameter = extensions?.['position'] ?? false
+  if (header !== 'yes' && header !== 'no') throw malformed('The header x-position must be yes or no.')
+  if (typeof parameter !== 'boolean') throw malformed('extensions.position must be true or false.')
+  return header === 'yes' || parameter
 }
 
 function readText(
@@ -113,40 +145,43 @@ export interface DocumentFinder {
 }
 
 /**
- * Creates a finder. With trusted documents, ids and hashes name those alone; without them, documents are stored as
- * automatic persisted queries.
+ * Creates a finder. Documents are stored as automatic persisted queries, unless only trusted documents are executed.
+ * Ids and hashes name trusted documents first.
  *
  * @see https://github.com/apollographql/apollo-link-persisted-queries#protocol
  */
 export function createDocumentFinder(trusted: TrustedDocuments | undefined): DocumentFinder {
-  return trusted ? createTrustedFinder(trusted) : createPersistedFinder()
+  if (!trusted) return createPersistedFinder()
+  return createTrustedFinder(trusted, trusted.others === 'log' ? createPersistedFinder() : undefined)
 }
 
 const hashPrefix = 'sha256:'
 
-function createTrustedFinder(trusted: TrustedDocuments): DocumentFinder {
+/** @param others finds the other documents, if they are executed too */
+function createTrustedFinder(trusted: TrustedDocuments, others: DocumentFinder | undefined): DocumentFinder {
   // Codegen's ids are `sha256:` and the hash; Apollo's clients send the hash alone.
   const textOf = (id: string) =>
     trusted.byId.get(id) ?? trusted.byId.get(id.startsWith(hashPrefix) ? id.slice(hashPrefix.length) : hashPrefix + id)
   return {
-    find({ documentId, ...params }, _tenant, log) {
+    find({ documentId, ...params }, tenant, log) {
       const id = documentId ?? persistedHash(params)
       const text = id === undefined ? undefined : textOf(id)
       if (text !== undefined) return { ...params, query: text }
-      const isTrusted = trusted.texts.has(params.query ?? '')
-      if (trusted.others === 'reject' && !isTrusted) {
+      const isTrusted = (query = '') => trusted.texts.has(query)
+      if (!others) {
+        if (isTrusted(params.query)) return params
         throw notTrusted(params.query, id)
       }
-      if (params.query === undefined && id !== undefined) throw notFound()
-      if (params.query !== undefined && !isTrusted) {
-        log.warn(
-          { documentHash: hash('sha256', params.query), operation: params.operationName },
-          'a document is not trusted',
-        )
+      // An id of another build says nothing about the text that comes with it.
+      const named = params.query === undefined && documentId !== undefined ? { ...params, documentId } : params
+      const found = others.find(named, tenant, log)
+      const { query, operationName } = found
+      if (query !== undefined && !isTrusted(query)) {
+        log.warn({ documentHash: hash('sha256', query), operation: operationName }, 'a document is not trusted')
       }
-      return params
+      return found
     },
-    store: () => undefined,
+    store: (params, tenant) => others?.store(params, tenant),
   }
 }
 

@@ -3,7 +3,7 @@ import { type ErrorCode, GatewayError } from '../../errors.ts'
 import { wantsPage } from '../../http/pages/page.ts'
 import { registerRoutes } from '../../http/plugin.ts'
 import { toHttpError } from '../../http/plugins/error-handler.ts'
-import { type Authenticate, onFlushed, onUnread, readIdempotencyKey, readsAnew, viewerOf } from '../../http/request.ts'
+import { type Authenticate, onFlushed, onUnread, readsAnew, viewerOf } from '../../http/request.ts'
 import { compressResponse } from '../../http/response-body.ts'
 import { resultOfError } from '../operation/execute.ts'
 import { WrittenResult } from '../operation/written-result.ts'
@@ -21,7 +21,7 @@ import {
   subscriptionProtocol,
   wantsApolloMultipart,
 } from './negotiate.ts'
-import { type GraphQLParams, idempotencyKeyIn, readBodyParams, readQueryParams } from './params.ts'
+import { type GraphQLParams, readBodyParams, readKey, readQueryParams } from './params.ts'
 import type { TrustedDocuments } from './trusted-documents.ts'
 import type { createYogaSender } from './yoga.ts'
 
@@ -111,25 +111,6 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
       },
     })
   })
-}
-
-/**
- * Reads the idempotency key of a request: of its header, or of `extensions`, which batches and WebSockets have too.
- *
- * @throws GatewayError MALFORMED_REQUEST if it is not a key, or each has another one
- */
-function readKey(request: FastifyRequest, params: GraphQLParams) {
-  // The document itself, however it was named: a retry may name it by its hash.
-  const { query, operationName, variables } = params
-  const ofHeader = readIdempotencyKey(request, [query, operationName, variables])
-  const ofParams = idempotencyKeyIn(params)
-  if (ofHeader && ofParams && ofHeader.key !== ofParams.key) {
-    throw new GatewayError(
-      'MALFORMED_REQUEST',
-      'The header idempotency-key is not the key in extensions.idempotencyKey.',
-    )
-  }
-  return ofHeader ?? ofParams
 }
 
 /** The longest array of operations whose operations get an error each, if none is executed. */

@@ -38,6 +38,8 @@ export interface OperationRequest extends Execution {
   readonly held: Held
   /** Whether the client asks for a response that is read now, and not one from the memory. */
   readonly readsAnew?: boolean
+  /** Whether the client asks for the position in the event log. */
+  readonly withPosition?: boolean
   /** With a key, a mutation runs once however often it is sent. */
   readonly idempotencyKey?: IdempotencyKey | undefined
 }

@@ -125,10 +125,13 @@ export function createOperations(options: OperationsOptions): Operations {
     const { operation, context, statements, held } = request
     const { viewer } = context
     let admission = await admissions.admit(request)
+    // Before the first statement of the query, so that nothing is missed that the query does not see.
+    const isFollowed = request.withPosition === true && operation.kind === 'query'
+    const position = isFollowed ? await changeLog?.readPosition(context) : undefined
     const remembered = request.readsAnew ? undefined : await memory?.find(request)
     try {
       await unsent.check(viewer)
-      const execute = () => executeAdmitted(request, remembered?.keep !== undefined)
+      const execute = () => executeAdmitted(request, isFollowed || remembered?.keep !== undefined)
       const executeInTurn = () =>
         isLong(operation, admission.cost)
           ? queues.operations.run(viewer, execute, () => statements.isAbandoned === true)
@@ -145,7 +148,8 @@ export function createOperations(options: OperationsOptions): Operations {
       }
       const { cost: requested, budget, headers } = admission
       const nodes = remembered?.response?.nodes ?? operation.countNodes(result.data)
-      const extensions = { cost: { requested, actual: nodes, remaining: budget?.remaining ?? null } }
+      const cost = { requested, actual: nodes, remaining: budget?.remaining ?? null }
+      const extensions = { cost, ...(position !== undefined && { position }) }
       const { data, errors } = remembered?.keep ? result : noResult
       const kept = remembered?.response ?? (data && !errors ? remembered?.keep?.({ data, length, nodes }) : undefined)
       return {
@@ -164,15 +168,16 @@ export function createOperations(options: OperationsOptions): Operations {
   /**
    * Executes an admitted operation: a query on the primary or a replica, a mutation once per idempotency key.
    *
-   * @param isToKeep whether the response is kept, so that it must be read from the primary
+   * @param isCurrent whether it must be read from the primary, because the log is read there: the response is kept, or
+   *   its client follows the log
    */
-  async function executeAdmitted(request: OperationRequest, isToKeep = false): Promise<OperationResponse> {
+  async function executeAdmitted(request: OperationRequest, isCurrent = false): Promise<OperationResponse> {
     const { operation, context, statements } = request
     const { viewer } = context
     const { keyId } = viewer
     const isQuery = operation.kind === 'query'
     // A key sees what it wrote: its queries read from no replica for a while.
-    if (isQuery && recentWrites) statements.mayLag = !isToKeep && !(await recentWrites.has(keyId))
+    if (isQuery && recentWrites) statements.mayLag = !isCurrent && !(await recentWrites.has(keyId))
     statements.payer = viewer
     if (!isQuery) statements.actor = `${keyId} ${statements.requestId}`
     const waits = { pending: 0, since: 0, milliseconds: 0 }

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
+import type { Context } from '../../context.ts'
 import type { Model } from '../../db/data-model.ts'
 import type { Database } from '../../db/database.ts'
 import type { Sql } from '../../db/sql.ts'
@@ -57,6 +58,12 @@ export interface ChangeLog {
   /** The models of whose rows each change is an event. */
   readonly models: ReadonlySet<Model>
   readonly readChanges: ReadChanges
+  /**
+   * Reads the position from which a client follows what a query does not see that is sent afterwards.
+   *
+   * @throws GatewayError FORBIDDEN if the viewer may not follow the log
+   */
+  readonly readPosition: (context: Pick<Context, 'sql' | 'viewer'>) => Promise<string>
 }
 
 export interface ResponseMemoryOptions {

@@ -83,6 +83,7 @@ interface EventsOptions extends Pick<SubscribeOptions, 'admissions'>, Pick<Opera
 /** The same values. When they end for any reason, the permit is released. */
 function releasing(values: SubscriptionValues<unknown>, release: () => void) {
   return {
+    position: values.position,
     continuation: () => values.continuation(),
     async next(): Promise<IteratorResult<unknown>> {
       try {
@@ -125,14 +126,23 @@ async function* eventsOf(
   const resultOf = createResults(request, options)
   let release: (() => void) | undefined
   let lastResult: ExecutionResult = {}
+  let { position } = values
+  /** The first message has the position. */
+  const withPosition = (result: ExecutionResult): ExecutionResult => {
+    const extensions = position === undefined ? undefined : { position }
+    position = undefined
+    return extensions ? { ...result, extensions } : result
+  }
   try {
+    // Only on request: clients read the field of each message. Those that support messages without data expect null.
+    if (request.withPosition && position !== undefined) yield withPosition({ data: null })
     for (;;) {
       const { done, value } = await values.next()
       if (done) break
       const event = await resultOf(value)
       release = event.release
       lastResult = event.result
-      yield event.result
+      yield withPosition(event.result)
       // Yoga asks for the next event before the last one is sent.
       if (release) onFlushed(release)
     }

@@ -94,18 +94,19 @@ export async function readPage(
 /**
  * Reads a page of a list that is ordered by ids, which are also its cursors.
  *
- * @param cursors whether a text can be the id of a row, and what a cursor is, for errors: `the id of an event`
+ * @param cursors whether a text can be the cursor of an argument, and what a cursor is, for errors: `the id of an
+ *   event`
  * @throws GatewayError BAD_USER_INPUT as {@link readPageRequest} does
  */
 export async function readPageById<Node extends Row>(
   args: ConnectionArguments,
-  cursors: { readonly isId: (text: string) => boolean; readonly name: string },
+  cursors: { readonly isId: (text: string, side: Side) => boolean; readonly name: string },
   read: (window: IdWindow) => Promise<readonly Node[]>,
 ) {
   const { size, fromEnd } = readPageSize(args)
   const readCursor = (side: Side) => {
     const cursor = args[side] ?? undefined
-    if (cursor === undefined || cursors.isId(cursor)) return cursor
+    if (cursor === undefined || cursors.isId(cursor, side)) return cursor
     throw invalidField(side, 'INVALID_FORMAT', `is not ${cursors.name}`)
   }
   const [after, before] = [readCursor('after'), readCursor('before')]

@@ -52,7 +52,7 @@ interface ResultField<Result> {
   readonly scope?: FieldScope
   readonly cost?: FieldCost
   /** Its value, if it is not the whole result. */
-  readonly value?: (result: Result) => unknown
+  readonly value?: (result: Result, context: Context) => unknown
 }
 
 /** `never` until the fields are inferred, so that TypeScript infers them before it checks `run`. */
@@ -168,7 +168,8 @@ function definePayload<Result>(name: string, typename: string, results: readonly
             cost,
             nullable: true,
             description: `${shown.description} Null if the input was rejected.`,
-            resolve: ({ result }: Payload<Result>) => (result === null ? null : value(result)) as never,
+            resolve: ({ result }: Payload<Result>, _: object, context: Context) =>
+              (result === null ? null : value(result, context)) as never,
           }),
         ]),
       ),
