@@ -16,6 +16,7 @@ import {
   referencedRowOf,
 } from '../../engine/graphql/schema/relation-fields.ts'
 import { defineLive } from '../event/live.graphql.ts'
+import { defineLiveList } from '../event/live-list.graphql.ts'
 import { User, UserFilter } from '../user/user.graphql.ts'
 import { userById } from '../user/user.ts'
 import { linkAccount, linkAccounts, unlinkAccount, unlinkAccounts, updateAccount } from './account.service.ts'
@@ -92,6 +93,7 @@ addRelation(UserFilter, 'account', AccountFilter, {
 })
 
 const accounts = {
+  model: 'Account',
   type: Account,
   plural: 'accounts',
   scope: 'users:read',
@@ -112,9 +114,10 @@ const accounts = {
 
 const AccountConnection = defineList('accounts', {
   ...accounts,
-  model: 'Account',
   description: "Lists your tenant's accounts.",
 })
+
+defineLiveList('accounts', accounts)
 
 const ofUser = {
   ...accounts,

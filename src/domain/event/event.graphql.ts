@@ -112,8 +112,8 @@ builder.subscriptionField('events', (t) =>
       after: t.arg.id({ description: 'The id of an event. By default, events are sent from now on.' }),
       types: t.arg({ type: [EventType], description: 'Events of one of these types. All by default.' }),
     },
-    async subscribe(_, { after, types }, { viewer, events, spend }) {
-      const follower = await events.follow(viewer, after ?? undefined, () => spend?.(pointsOfPage))
+    async subscribe(_, { after, types }, { viewer, events, subscription }) {
+      const follower = await events.follow(viewer, after ?? undefined, () => subscription?.spend(pointsOfPage))
       const concerns = ({ type, userId }: EventRow) =>
         (viewer.userId === undefined || userId === viewer.userId) && (types == null || types.includes(type))
       return liveValues(follower, { after: async (written) => written.filter(concerns), eventIdOf: ({ id }) => id })
