@@ -355,16 +355,20 @@ describe.concurrent('the viewer of a live list', () => {
     for (const stream of [none, filter]) stream.close()
   })
 
-  it('gets FORBIDDEN and the end when a scope that a condition needs is lost', async () => {
-    const { tenant, make, follow } = await start()
+  it.each([
+    ['of the list', '(filter: { profile: {} })', 'id displayName'],
+    ['of a list below', '', 'id displayName user { accounts(filter: { profile: {} }) { id } }'],
+  ])('gets FORBIDDEN and the end when a scope that a condition %s needs is lost', async (_, args, selected) => {
+    const { tenant, make } = await start()
     const { tenantAppId } = tenant
-    const scopes = ['users:read', 'contacts:read']
+    const scopes = ['users:read', 'profiles:read']
     const { row, key } = await createKey(app.database, { tenantAppId, name: 'k', scopes })
-    const user = await make.user({ email: 'a@example.com' })
-    const list = await follow('id name', '(filter: { email: "a@example.com" })', key)
-    expect(await list.nextChange()).toMatchObject({ order: [user.id] })
+    const account = await make.account((await make.user()).id)
+    await make.profile(account)
+    const list = following(await subscribe(address, key, documentOf('accounts', selected, args)))
+    expect(await list.nextChange()).toMatchObject({ order: [account.id] })
     await app.database.prisma.apiKey.updateMany({ where: { id: row.id }, data: { scopes: ['users:read'] } })
-    await setUser(tenantAppId, user.id, { name: 'New' })
+    await app.database.prisma.account.updateMany({ where: { id: account.id }, data: { displayName: 'New' } })
     expect(await list.nextCode()).toBe('FORBIDDEN')
     expect(await list.next()).toMatchObject({ event: 'complete' })
   })

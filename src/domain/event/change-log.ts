@@ -55,8 +55,8 @@ export function changeLogOf({ driver }: Pick<Database, 'driver'>): ChangeLog {
 }
 
 /**
- * Reads what has changed in the embedded database, to which only this process writes. It first reads whether anybody has
- * written anything, because the whole statement takes PGlite longer than many queries do.
+ * Reads what has changed in the embedded database, to which only this process writes. It first reads whether anybody
+ * has written anything, because the whole statement takes PGlite longer than many queries do.
  */
 const readIfWritten: ReadChanges = async (sql, tenantAppId, after) => {
   const [[snapshot] = []] = await sql.query(readSnapshot)
