@@ -32,6 +32,7 @@ export const statistics = ['NumberStats', 'ProfileStats', 'UserStats', 'Verified
 
 /** Other objects without an id. They are parts of the object that has them. */
 export const parts = [
+  'AccountListChange',
   'AccountStatusCount',
   'FieldUsage',
   'GroupCount',
@@ -40,7 +41,9 @@ export const parts = [
   'JobStatusCount',
   'OperationUsage',
   'PlatformCount',
+  'ProfileListChange',
   'UserError',
+  'UserListChange',
 ]
 
 /** The lists and numbers that a deletion changes. */

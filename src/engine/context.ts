@@ -8,6 +8,7 @@ import { type RequestDatabase, type Sql, waitFor } from './db/sql.ts'
 import { type OwnedRows, rowsOf } from './db/write/owned-rows.ts'
 import { createIdempotency, type Idempotency } from './idempotency/idempotency.ts'
 import { createFairQueues, type FairQueues } from './limits/fair-queue.ts'
+import type { Budget } from './limits/rate-limit.ts'
 import type { KeyRing } from './secrets/key-ring.ts'
 import type { Logger } from './telemetry/logger.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
@@ -98,6 +99,26 @@ export interface RequestRows {
   readonly loaders: Loaders
 }
 
+/** The operation of a subscription, as its source needs to know it. */
+export interface SubscribedOperation {
+  /** What executing the operation costs, in points. The first time is paid. */
+  readonly cost: number
+  /**
+   * Takes points for work besides the first execution. Returns the budget with least left; undefined if none is
+   * limited.
+   *
+   * @throws GatewayError RATE_LIMITED
+   */
+  spend(points: number): Promise<Budget | undefined>
+  /**
+   * The models whose rows the operation depends on.
+   *
+   * @param logged the models of whose rows each change is an event
+   * @returns undefined if it depends on others too
+   */
+  modelsOf(logged: ReadonlySet<Model>): ReadonlySet<Model> | undefined
+}
+
 /** The context of one request, or of one page of a stream. Every resolver and every service gets it. */
 export interface Context extends RequestServices, RequestRows {
   readonly viewer: Viewer
@@ -106,8 +127,8 @@ export interface Context extends RequestServices, RequestRows {
   /** Returns what reads and writes within a transaction. */
   readonly within: (transaction: Sql) => RequestRows
   readonly log: Logger
-  /** Takes points for work that the cost of the operation does not include. Only for the sources of subscriptions. */
-  readonly spend?: (points: number) => Promise<unknown>
+  /** Only for the sources of subscriptions. */
+  readonly subscription?: SubscribedOperation
   /** The trace of the request, if it is traced. */
   readonly trace: RequestTrace | undefined
 }

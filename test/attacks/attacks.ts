@@ -437,6 +437,24 @@ const attacksOfHolders: Readonly<Record<string, Attack>> = {
     }))
     await Promise.all([subscribe, change])
   },
+  'live lists, and changes of their rows': async (target, signal) => {
+    const follow = repeat(target, signal, 250, () => {
+      number += 1
+      // As much work for a point as possible, and rows that change each time.
+      const fields = number % 2 === 0 ? 'id name' : 'id name accounts { id displayName profile { id username } }'
+      const args = '(first: 20, orderBy: { field: UPDATED_AT, direction: DESC })'
+      return {
+        body: { query: `subscription { users${args} { users { ${fields} } removedIds order } }` },
+        headers: { accept: 'text/event-stream' },
+      }
+    })
+    const change = repeat(target, signal, 2, () => {
+      number += 1
+      const query = 'mutation ($input: UpdateUserInput!) { updateUser(input: $input) { userErrors { code } } }'
+      return { body: { query, variables: { input: { id: `usr_${number % 1_000}`, name: `Name ${number}` } } } }
+    })
+    await Promise.all([follow, change])
+  },
   'WebSockets that send frames as fast as they can': (target, signal) =>
     floodSockets(
       target,

@@ -74,8 +74,9 @@ describe('the lists of examples/frontends/cache-lists.ts name what schema.graphq
     expect(listed.sort()).toEqual(unnamed.map(({ name }) => name).sort())
     const single = fields.filter(({ type }) => !isListType(getNullableType(type))).map(({ type }) => getNamedType(type))
     const merged = unnamed.filter((type) => single.includes(type) && !lists.singletons.includes(type.name))
-    // The parts of an error or a lease belong to one attempt, so these are replaced.
-    expect([...lists.statistics, 'JobError', 'JobLease'].sort()).toEqual(merged.map(({ name }) => name).sort())
+    // Errors and leases belong to one attempt, and changes of a list to one event: they are replaced.
+    const replaced = lists.parts.filter((name) => /^Job(Error|Lease)$|ListChange$/.test(name))
+    expect([...lists.statistics, ...replaced].sort()).toEqual(merged.map(({ name }) => name).sort())
   })
 
   it('deletions, and the lists and numbers that they change', () => {

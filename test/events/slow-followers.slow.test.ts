@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { addressOf, type EventStream, settleEvents, subscribe } from '../support/events.ts'
+import { factoriesFor } from '../support/factories.ts'
 import { settings } from '../support/settings.ts'
 import { initSocket } from '../support/web-socket.ts'
 
@@ -140,4 +141,33 @@ describe('a follower that does not read', () => {
     expect(resourcesOf([...received, ...others])).toEqual(written)
     again.close()
   })
+})
+
+it('a live list that is not read causes reads only until the buffers of its connection are full', async () => {
+  const patient = await app.startAnother({})
+  tenant = await app.createTenant()
+  const { tenantAppId, key } = tenant
+  const make = factoriesFor(app, tenant)
+  await make.profile(await make.account((await make.user()).id))
+  const write = (letter: string) =>
+    app.database.prisma.profile.updateMany({
+      where: { tenantAppId },
+      data: { description: letter.repeat(7_000_000) },
+    })
+  await write('a')
+  const start = async (field: string) =>
+    subscribe(await addressOf(patient), key, `subscription { searchProfiles { profiles { ${field} } } }`)
+  const [list, clock] = [await start('description'), await start('updatedAt')]
+  await clock.next()
+  const changes = 'bcdef'
+  const statements = await app.statementsOf(async () => {
+    for (const letter of changes) {
+      await write(letter)
+      await clock.next()
+    }
+  })
+  const reads = statements.filter((sql) => sql.includes('FROM "profile"') && sql.includes('"description"'))
+  expect(reads.length).toBeLessThan(changes.length - 1)
+  for (const stream of [list, clock]) stream.close()
+  await patient.close()
 })

@@ -19,6 +19,7 @@ import {
   referencedRowOf,
 } from '../../engine/graphql/schema/relation-fields.ts'
 import { defineLive } from '../event/live.graphql.ts'
+import { defineLiveList } from '../event/live-list.graphql.ts'
 import { User, UserFilter } from '../user/user.graphql.ts'
 import { userById } from '../user/user.ts'
 import {
@@ -113,6 +114,7 @@ addRelation(UserFilter, 'account', AccountFilter, {
 })
 
 const accounts = {
+  model: 'Account',
   type: Account,
   plural: 'accounts',
   scope: 'users:read',
@@ -133,9 +135,10 @@ const accounts = {
 
 const AccountConnection = defineList('accounts', {
   ...accounts,
-  model: 'Account',
   description: "Lists your tenant's accounts.",
 })
+
+defineLiveList('accounts', accounts)
 
 const ofUser = {
   ...accounts,

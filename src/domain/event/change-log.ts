@@ -17,7 +17,7 @@ import { formatPosition, positionAt, readLogEnd } from './position.ts'
 export const loggedModels: ReadonlySet<Model> = new Set<Model>(['User', 'Account', 'Profile', 'EmailRecord'])
 
 /** The models whose rows can have changed with an event. Rows are deleted with the row that they belong to. */
-const modelsOf: Partial<Record<EventType, readonly Model[]>> = {
+export const modelsOf: Partial<Record<EventType, readonly Model[]>> = {
   USER_CREATED: ['User'],
   USER_UPDATED: ['User'],
   USER_DELETED: ['User'],

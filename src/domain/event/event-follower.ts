@@ -63,6 +63,11 @@ export interface EventFollower {
   requireFeed(): void
   /** Returns undefined when the follower has ended. @throws Interruption if the feed was closed */
   next(): Promise<readonly Event[] | undefined>
+  /**
+   * Waits until a time of `performance.now()`, and skips the events up to then: the follower reads the rows afterwards,
+   * which have them. Returns early when the follower has ended or the feed was closed.
+   */
+  skipUntil(time: number): Promise<void>
   /** Ends the follower; `next` resolves at once. */
   return(): void
 }
@@ -112,13 +117,27 @@ export class Follower implements EventFollower {
         const unknown = events.filter(({ id }) => !isSeenAt(this.seen, id))
         if (unknown.length > 0) return this.hasEnded ? undefined : unknown
       } else if (this.position < start) this.position = start
-      else {
-        await new Promise<void>((resolve) => {
-          this.wake = resolve
-        })
-      }
+      else await this.woken()
     }
     return undefined
+  }
+
+  async skipUntil(time: number): Promise<void> {
+    while (!this.hasEnded && !this.isInterrupted && performance.now() < time) {
+      await this.woken(time - performance.now())
+    }
+    if (this.position < this.tail.end) this.position = this.tail.end
+  }
+
+  /** Resolves when there are new events, when the follower ends, or after a time in milliseconds. */
+  private woken(milliseconds?: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = milliseconds === undefined ? undefined : setTimeout(resolve, milliseconds)
+      this.wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
   }
 
   interrupt(): void {

@@ -131,8 +131,8 @@ builder.subscriptionField('events', (t) =>
       }),
       types: t.arg({ type: [EventType], description: 'Events of one of these types. All by default.' }),
     },
-    async subscribe(_, { after, types }, { viewer, events, spend }) {
-      const follower = await events.follow(viewer, after ?? undefined, () => spend?.(pointsOfPage))
+    async subscribe(_, { after, types }, { viewer, events, subscription }) {
+      const follower = await events.follow(viewer, after ?? undefined, () => subscription?.spend(pointsOfPage))
       const concerns = ({ type, userId }: EventRow) =>
         (viewer.userId === undefined || userId === viewer.userId) && (types == null || types.includes(type))
       return liveValues(follower, { after: async (written) => written.filter(concerns), eventIdOf: ({ id }) => id })

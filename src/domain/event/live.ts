@@ -16,6 +16,7 @@ interface LiveOptions<Value> {
    * The id of the event that a value is, for a client that continues after it. Without it, a client subscribes again.
    */
   readonly eventIdOf?: (value: Value) => string
+  readonly changesIn?: SubscriptionValues<Value>['changesIn']
 }
 
 /**
@@ -24,7 +25,7 @@ interface LiveOptions<Value> {
  */
 export function liveValues<Value>(
   follower: EventFollower,
-  { first, after, isOver = () => false, eventIdOf }: LiveOptions<Value>,
+  { first, after, isOver = () => false, eventIdOf, changesIn }: LiveOptions<Value>,
 ): LiveValues<Value> {
   let readFirst = first
   const pending: Value[] = []
@@ -66,6 +67,7 @@ export function liveValues<Value>(
     },
     ...(eventIdOf && { position: follower.start }),
     continuation: () => (eventIdOf ? `Continue after ${lastPosition}.` : 'Subscribe again.'),
+    changesIn,
     [Symbol.asyncIterator]: () => values,
   }
   return values

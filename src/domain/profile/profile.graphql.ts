@@ -26,6 +26,7 @@ import { Account, AccountFilter } from '../account/account.graphql.ts'
 import { accountById } from '../account/account.ts'
 import { emailRecordById, emailRecordIds, emailsOfProfile } from '../email-record/email-record.ts'
 import { defineLive } from '../event/live.graphql.ts'
+import { defineLiveList } from '../event/live-list.graphql.ts'
 import { AccountStatusCount, statusesOf } from '../user/user-stats.graphql.ts'
 import { syncProfile, syncProfiles } from './profile.service.ts'
 import { profileById, profileIds, profileOfAccount } from './profile.ts'
@@ -221,12 +222,11 @@ addRelation(AccountFilter, 'profile', ProfileFilter, {
   from: 'id',
 })
 
-defineList('searchProfiles', {
+const profiles = {
   model: 'Profile',
   type: Profile,
   plural: 'profiles',
   scope: 'profiles:read',
-  description: "Lists your tenant's profiles.",
   selection: {
     filter: ProfileFilter,
     order: defineOrder(
@@ -243,7 +243,11 @@ defineList('searchProfiles', {
     ),
     defaultOrder: 'Most followers first',
   },
-})
+} as const
+
+defineList('searchProfiles', { ...profiles, description: "Lists your tenant's profiles." })
+
+defineLiveList('searchProfiles', profiles)
 
 const EmailRecord = builder.prismaObject('EmailRecord', {
   scope: 'inherited',

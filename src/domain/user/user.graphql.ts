@@ -11,6 +11,7 @@ import { defineOrder } from '../../engine/graphql/schema/order.ts'
 import { defineQueryById } from '../../engine/graphql/schema/relation-fields.ts'
 import { accountsOfUser } from '../account/account.ts'
 import { defineLive } from '../event/live.graphql.ts'
+import { defineLiveList } from '../event/live-list.graphql.ts'
 import { TenantApp } from '../tenant/tenant.graphql.ts'
 import { createUser, createUsers, deleteUser, deleteUsers, updateUser, updateUsers } from './user.service.ts'
 import { userById, userIds } from './user.ts'
@@ -92,12 +93,11 @@ addExistence(UserFilter, 'hasAccounts', {
   from: 'id',
 })
 
-defineList('users', {
+const users = {
   model: 'User',
   type: User,
   plural: 'users',
   scope: 'users:read',
-  description: "Lists your tenant's users.",
   selection: {
     filter: UserFilter,
     order: defineOrder(
@@ -112,7 +112,11 @@ defineList('users', {
     ),
     defaultOrder: 'Oldest first',
   },
-})
+} as const
+
+defineList('users', { ...users, description: "Lists your tenant's users." })
+
+defineLiveList('users', users)
 
 const createUserMutation = defineMutation('createUser', {
   scope: 'users:write',

@@ -34,6 +34,8 @@ export function createAdmissions(rateLimit: RateLimit, usage: UsageRecorder) {
      * @throws GatewayError RATE_LIMITED
      */
     spend: (request: OperationRequest, points: number) => take('spend', request, points),
+    /** Takes points for work that is done, even if there are too few. */
+    charge: (request: OperationRequest, points: number) => take('charge', request, points),
     /**
      * Takes the cost of an operation before any resolver runs: the points of its nodes, or those of its body if it is
      * longer.

@@ -2,6 +2,7 @@ import { createSourceEventStream, type ExecutionResult, GraphQLError } from 'gra
 import { watchCredential } from '../../auth/authenticator.ts'
 import { requireScope } from '../../auth/scopes.ts'
 import type { Viewer } from '../../auth/viewer.ts'
+import type { SubscribedOperation } from '../../context.ts'
 import { type ErrorCode, GatewayError } from '../../errors.ts'
 import { delayRejection } from '../../limits/concurrency.ts'
 import type { OperationLimits } from '../../limits/limits.ts'
@@ -36,16 +37,16 @@ interface SubscribeOptions {
 }
 
 /**
- * Creates `subscribe`. Each event checks the key, and takes the cost of its nodes from the budgets. When the key is
- * revoked, loses a scope or has no points left, the token expires, or the client reads nothing, the subscription sends
- * the error and ends. Without events the key is checked each second. A rejection is sent after a second. When the
- * gateway or the database stops, the subscription breaks off.
+ * Creates `subscribe`. Each event checks the key, and takes the cost of its nodes from the budgets; before a list is
+ * read again, its source pays. When the key is revoked, loses a scope or has no points left, the token expires, or the
+ * client reads nothing, the subscription sends the error and ends. Without events the key is checked each second. A
+ * rejection is sent after a second. When the gateway or the database stops, the subscription breaks off.
  *
  * @throws GatewayError TOO_EXPENSIVE, RATE_LIMITED
  * @throws Interruption if the gateway or the database cannot start it now
  */
 export function createSubscribe({ admissions, limits }: SubscribeOptions): Subscribe {
-  const { subscriptions, unsent } = limits
+  const { subscriptions } = limits
 
   return async (request) => {
     const release = await subscriptions.take(request.context.viewer)
@@ -62,22 +63,29 @@ export function createSubscribe({ admissions, limits }: SubscribeOptions): Subsc
 
   async function start(request: SubscriptionRequest, release: () => void): Promise<SubscriptionResponse> {
     const { operation, variables, context } = request
-    const { cost, headers } = await admissions.admit(request)
+    const { cost: paid, headers } = await admissions.admit(request)
     const { errors, coerced = {} } = operation.coerce(variables)
     if (errors) return { events: shown({ errors }, request), headers }
     context.loaders.follow(operation.planOf(coerced, context))
-    const spend = (points: number) => admissions.spend(request, points)
-    const source = await createSourceEventStream(executionArgs(operation, { ...context, spend }, coerced))
+    const subscription: SubscribedOperation = {
+      cost: operation.costOf(variables),
+      spend: (points) => admissions.spend(request, points),
+      modelsOf: (logged) => operation.dependenciesOn(logged)?.models,
+    }
+    const source = await createSourceEventStream(executionArgs(operation, { ...context, subscription }, coerced))
     if (!(Symbol.asyncIterator in source)) return { events: shown(source, request), headers }
     const values = releasing(source[Symbol.asyncIterator]() as SubscriptionValues<unknown>, release)
     // A client that has gone ends the values, also while the next one is awaited.
     request.held.untilOver(() => void values.return())
-    return { events: eventsOf(values, request, { admissions, unsent, paid: cost }), headers }
+    return { events: eventsOf(values, request, { admissions, limits, paid, cost: subscription.cost }), headers }
   }
 }
 
-interface EventsOptions extends Pick<SubscribeOptions, 'admissions'>, Pick<OperationLimits, 'unsent'> {
+interface EventsOptions extends SubscribeOptions {
+  /** The points that the admission has taken, for the first event. */
   readonly paid: number
+  /** What the operation costs each time. */
+  readonly cost: number
 }
 
 /** The same values. When they end for any reason, the permit is released. */
@@ -85,6 +93,7 @@ function releasing(values: SubscriptionValues<unknown>, release: () => void) {
   return {
     position: values.position,
     continuation: () => values.continuation(),
+    changesIn: values.changesIn,
     async next(): Promise<IteratorResult<unknown>> {
       try {
         const result = await values.next()
@@ -123,7 +132,7 @@ async function* eventsOf(
       }),
     ),
   )
-  const resultOf = createResults(request, options)
+  const resultOf = createResults(request, values.changesIn, options)
   let release: (() => void) | undefined
   let lastResult: ExecutionResult = {}
   let { position } = values
@@ -140,6 +149,7 @@ async function* eventsOf(
       const { done, value } = await values.next()
       if (done) break
       const event = await resultOf(value)
+      if (!event) continue
       release = event.release
       lastResult = event.result
       yield withPosition(event.result)
@@ -162,31 +172,57 @@ async function* eventsOf(
 }
 
 /**
- * Returns a function that turns a value into an event. The caller releases its permits when the client has received
- * it.
+ * Returns a function that turns a value into an event, or into none if it changes nothing for the client. The caller
+ * releases its permits when the client has received it.
  */
-function createResults(request: SubscriptionRequest, { admissions, unsent, paid }: EventsOptions) {
-  const { operation, variables, context, checkKey } = request
+function createResults(
+  request: SubscriptionRequest,
+  changesIn: SubscriptionValues<unknown>['changesIn'],
+  { admissions, limits, paid, cost }: EventsOptions,
+) {
+  const { operation, variables, context, statements, checkKey } = request
+  const { queues, unsent } = limits
   const { viewer } = context
   const extraPointsIn = operation.extraPointsIn(variables)
-  /** The points that the admission has taken, for the first event. */
   let credit = paid
 
-  return async (value: unknown) => {
-    requireSameScopes(viewer, await checkKey(), operation)
-    await unsent.check(viewer)
-    // Rows of an earlier event are out of date.
-    context.loaders.clearAll()
-    const result = await executeOperation(request, value)
-    const length = lengthOf(result.errors ? [result.data, result.errors] : result.data)
-    requireResponseLength(length)
-    countErrors(result, context)
-    const ofFields = operation.countNodes(result.data) + extraPointsIn(result.data)
-    const points = Math.max(1, ofFields, pointsOfLength(length))
-    if (points > credit) await admissions.spend(request, points - credit)
-    credit = 0
-    return { result, release: length >= longResponse ? unsent.hold(viewer, Math.ceil(length / mebibyte)) : undefined }
+  /** Executes the operation. A list is also compared with what the client has: both can take long, so it is queued. */
+  async function read(value: unknown, current: Viewer) {
+    // Loaders of an earlier event have rows that are out of date, and conditions whose scopes the viewer can have lost.
+    const own = { ...context, ...context.within(context.sql), viewer: current }
+    const execute = () => executeOperation({ ...request, context: own }, value)
+    if (!changesIn) {
+      const whole = await execute()
+      return { whole, result: whole }
+    }
+    const readAndCompare = async () => {
+      const whole = await execute()
+      requireAvailable(whole)
+      return { whole, result: changesIn(whole) }
+    }
+    return queues.operations.run(viewer, readAndCompare, () => statements.isAbandoned === true)
   }
+
+  return async (value: unknown) => {
+    const current = await checkKey()
+    requireSameScopes(viewer, current, operation)
+    await unsent.check(viewer)
+    const { whole, result } = await read(value, current)
+    const length = lengthOfResult(whole)
+    requireResponseLength(length)
+    const ofFields = operation.countNodes(whole.data) + extraPointsIn(whole.data)
+    const points = Math.max(1, ofFields, pointsOfLength(length)) - credit
+    if (points > 0) await admissions[changesIn ? 'charge' : 'spend'](request, points)
+    credit = changesIn ? cost : 0
+    if (!result) return undefined
+    countErrors(result, context)
+    const sent = lengthOfResult(result)
+    return { result, release: sent >= longResponse ? unsent.hold(viewer, Math.ceil(sent / mebibyte)) : undefined }
+  }
+}
+
+function lengthOfResult({ data, errors }: ExecutionResult): number {
+  return lengthOf(errors ? [data, errors] : data)
 }
 
 /** @throws GatewayError FORBIDDEN if the key has lost a scope since it subscribed */

@@ -50,8 +50,8 @@ export interface FieldMetadata {
   /** The columns that the field reads, if it reads others than the one with its name. */
   readonly columns?: readonly string[]
   /**
-   * The model of the rows that a field of Query reads, the argument with the ids that it starts from, if it has one,
-   * and whether it reads rows of other models too.
+   * The model of the rows that a field of Query or Subscription reads, the argument with the ids that it starts from,
+   * if it has one, and whether it reads rows of other models too.
    */
   readonly root?: { readonly model: Model; readonly ids?: string; readonly readsOthers?: boolean }
   /** Whether its value can change without an event of the log. Responses with it are not kept (response-memory.ts). */

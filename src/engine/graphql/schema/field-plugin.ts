@@ -74,7 +74,8 @@ class FieldPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   }
 
   override wrapResolve(resolve: Resolver<Types>, field: PothosOutputFieldConfig<Types>): Resolver<Types> {
-    return this.guarded(field.parentType === 'Query' ? withPlan(resolve) : resolve, field)
+    const reads = field.parentType === 'Query' || field.parentType === 'Subscription'
+    return this.guarded(reads ? withPlan(resolve) : resolve, field)
   }
 
   override wrapSubscribe(
@@ -97,7 +98,10 @@ class FieldPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   }
 }
 
-/** Gives the resolver of a query the loaders that follow the plan of its field (graphql/operation/prepare/plan.ts). */
+/**
+ * Gives the resolver of a query or subscription the loaders that follow the plan of its field
+ * (graphql/operation/prepare/plan.ts).
+ */
 export function withPlan<Types extends SchemaTypes>(resolve: Resolver<Types>): Resolver<Types> {
   return (parent, args, given, info) => {
     const context = given as Types['Context'] & Context

@@ -1,10 +1,12 @@
 import type { ObjectRef } from '@pothos/core'
 import type { Scope } from '../../auth/scopes.ts'
+import type { Context } from '../../context.ts'
 import type { Model } from '../../db/data-model.ts'
 import { byTime } from '../../db/read/order.ts'
 import { builder } from './builder.ts'
-import { readPage, readPageRequest } from './connection.ts'
-import { pointsOfScan, pointsOfShortStatement, rowsOfParent } from './field-metadata.ts'
+import { type ConnectionArguments, readPage, readPageRequest } from './connection.ts'
+import type { OrderedList } from './cursor.ts'
+import { type FieldCost, pointsOfScan, pointsOfShortStatement, rowsOfParent } from './field-metadata.ts'
 import type { Filter, FilterValues } from './filter.ts'
 import type { defineOrder } from './order.ts'
 
@@ -54,20 +56,11 @@ export function defineList(name: string, { model, type, plural, scope, descripti
         scope,
         description: `${description} ${order}`,
         root: { model },
-        cost: {
-          extra: ({ filter, thenBy }) =>
-            [thenBy ?? []].flat().length > 0 || selection?.filter.isScan((filter ?? {}) as FilterValues)
-              ? pointsOfScan
-              : 0,
-        },
+        cost: costOfList(selection),
         args: selection === undefined ? {} : selectionArguments(t, plural, selection),
         resolve: async (_, args, context) => {
           // TypeScript does not follow the types of arguments that a list may lack.
-          const { filter, orderBy, thenBy } = args as { filter?: FilterValues | null; orderBy?: never; thenBy?: never }
-          const order = selection?.order.read(orderBy, thenBy) ?? byTime('createdAt', 'ASC')
-          const list = { name: plural, order, isUnnamed: context.hasPreviousRelease }
-          const page = readPageRequest(args, list)
-          const conditions = selection?.filter.conditionsOf(filter ?? {}, context) ?? []
+          const { list, page, conditions } = readListArguments(args as ListArguments, { plural, selection }, context)
           const { loaders } = context
           const count = () => loaders.count(model, conditions)
           const estimate = () => loaders.estimate(model, conditions)
@@ -78,6 +71,36 @@ export function defineList(name: string, { model, type, plural, scope, descripti
     ),
   )
   return connection
+}
+
+/** What a list costs besides its nodes: the search for them. */
+export function costOfList(selection: ListSelection | undefined): FieldCost {
+  return {
+    extra: ({ filter, thenBy }) =>
+      [thenBy ?? []].flat().length > 0 || selection?.filter.isScan((filter ?? {}) as FilterValues) ? pointsOfScan : 0,
+  }
+}
+
+export interface ListArguments extends ConnectionArguments {
+  readonly filter?: FilterValues | null
+  readonly orderBy?: never
+  readonly thenBy?: never
+}
+
+/**
+ * The rows that the arguments of a list ask for.
+ *
+ * @throws GatewayError BAD_USER_INPUT, or FORBIDDEN for a condition whose scope the viewer lacks
+ */
+export function readListArguments(
+  args: ListArguments,
+  { plural, selection }: { readonly plural: string; readonly selection?: ListSelection | undefined },
+  context: Context,
+) {
+  const order = selection?.order.read(args.orderBy, args.thenBy) ?? byTime('createdAt', 'ASC')
+  const list: OrderedList = { name: plural, order, isUnnamed: context.hasPreviousRelease }
+  const page = readPageRequest(args, list)
+  return { list, page, conditions: selection?.filter.conditionsOf(args.filter ?? {}, context) ?? [] }
 }
 
 type FieldBuilder = Pick<Parameters<Parameters<typeof builder.queryField>[1]>[0], 'arg'>

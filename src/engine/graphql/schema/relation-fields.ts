@@ -9,18 +9,10 @@ import { type PageRequest, windowBeyond, windowOf } from '../../db/read/page.ts'
 import type { Relation, SelectedRow } from '../../db/read/relation.ts'
 import { own } from '../../own.ts'
 import { builder } from './builder.ts'
-import {
-  type ConnectionArguments,
-  maxPageSize,
-  readPageRequest,
-  readPageSize,
-  type Side,
-  toConnection,
-} from './connection.ts'
+import { maxPageSize, readPageRequest, readPageSize, type Side, toConnection } from './connection.ts'
 import type { OrderedList } from './cursor.ts'
 import { rowsOfParent } from './field-metadata.ts'
-import type { FilterValues } from './filter.ts'
-import { type defineList, type ListSelection, selectionArguments } from './list.ts'
+import { type defineList, type ListArguments, type ListSelection, selectionArguments } from './list.ts'
 
 // Fields that return rows of a relation: a row, a list, or a connection. Pothos types a parent as a whole row. A loaded
 // row has its id, the columns that the operation names, and the ids that its relations start from. A resolver reads
@@ -136,12 +128,6 @@ interface NestedListOptions extends NestedOptions {
 interface NestedConnectionOptions extends NestedOptions {
   readonly type: ReturnType<typeof defineList>
   readonly selection: ListSelection
-}
-
-interface NestedArguments extends ConnectionArguments {
-  readonly filter?: FilterValues | null
-  readonly orderBy?: never
-  readonly thenBy?: never
 }
 
 /** The id of a row from which a relation starts. */
@@ -264,7 +250,7 @@ function once<Result>(work: () => Result): () => Result {
  * Reads the arguments of a field of the document once in a request, because all parents have the same. A rejection is
  * remembered too. The loaders stand for the request: they belong to one operation, with one set of variables.
  */
-function oncePerField<Result>(read: (args: NestedArguments, context: Context) => Result) {
+function oncePerField<Result>(read: (args: ListArguments, context: Context) => Result) {
   const ofRequest = new WeakMap<Loaders, Map<FieldNode, () => Result>>()
   return (node: FieldNode, args: () => object, context: Context): Result => {
     const known = ofRequest.get(context.loaders) ?? new Map<FieldNode, () => Result>()

@@ -164,7 +164,7 @@ function count(branches: readonly Branch[]): number {
   return branches.reduce((sum, branch) => sum + 1 + count(branch.branches), 0)
 }
 
-/** What the response to a query depends on, if every change of it is in the log. */
+/** What the response to a query or subscription depends on, if every change of it is in the log. */
 export interface Dependencies {
   readonly models: ReadonlySet<Model>
   /**
@@ -178,7 +178,8 @@ export interface Dependencies {
 const composing: ReadonlySet<string> = new Set(['filter', 'orderBy', 'thenBy'])
 
 /**
- * Finds what the response to a query depends on. Fields that `@skip` and `@include` leave out count too.
+ * Finds what the response to a query or subscription depends on. Fields that `@skip` and `@include` leave out count
+ * too.
  *
  * @param logged the models of whose rows each change is an event
  * @returns undefined if it can change without an event
@@ -188,7 +189,8 @@ export function dependenciesOf({ fields }: Selection, logged: ReadonlySet<Model>
   let isBelowRoots = true
   for (const { parent, field, type, node } of allFields(fields)) {
     const { root, relation, isUnlogged } = metadataOf(field)
-    if (isUnlogged || (parent.name === 'Query' && !root)) return undefined
+    const isRoot = parent.name === 'Query' || parent.name === 'Subscription'
+    if (isUnlogged || (isRoot && !root)) return undefined
     if (isNode(type)) models.add(type.name as Model)
     if (root) models.add(root.model)
     if (relation) models.add(relation.relation.model)
