@@ -18,6 +18,7 @@ export const errorCodes = {
   IDEMPOTENCY_KEY_IN_USE: { status: 409, title: 'The first request with this key is still running' },
   IDEMPOTENCY_KEY_REUSED: { status: 422, title: 'The idempotency key was used for another request' },
   METHOD_NOT_ALLOWED: { status: 405, title: 'Method not allowed' },
+  PRECONDITION_FAILED: { status: 412, title: 'The resource has changed' },
   PAYLOAD_TOO_LARGE: { status: 413, title: 'Body too large' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, title: 'Unsupported media type' },
   EXPECTATION_FAILED: { status: 417, title: 'Expectation failed' },
@@ -62,6 +63,8 @@ interface GatewayErrorOptions extends ErrorOptions {
   readonly headers?: Readonly<Record<string, string>>
   /** The limit because of which the gateway refuses something. */
   readonly limit?: LimitName | undefined
+  /** The row as it is now, if an input was rejected because it has changed. The payload of the mutation shows it. */
+  readonly current?: unknown
 }
 
 /** An error for the client. Its message reveals nothing internal. */
@@ -72,11 +75,12 @@ export class GatewayError extends Error {
   readonly details: Readonly<Record<string, number>>
   readonly headers: Readonly<Record<string, string>>
   readonly limit: LimitName | undefined
+  readonly current: unknown
 
   constructor(
     code: ErrorCode,
     message: string,
-    { fields = [], details = {}, headers = {}, limit, ...options }: GatewayErrorOptions = {},
+    { fields = [], details = {}, headers = {}, limit, current, ...options }: GatewayErrorOptions = {},
   ) {
     super(message, options)
     this.code = code
@@ -84,6 +88,7 @@ export class GatewayError extends Error {
     this.details = details
     this.headers = { ...headersByCode[code], ...headers }
     this.limit = limit
+    this.current = current
   }
 }
 
@@ -103,9 +108,9 @@ export function clientHasGone(): GatewayError {
   return new GatewayError('SERVICE_UNAVAILABLE', 'The client has gone.')
 }
 
-export function invalidInput(fields: readonly FieldError[]): GatewayError {
+export function invalidInput(fields: readonly FieldError[], current?: unknown): GatewayError {
   const summary = fields.map(({ field, message }) => `${field} ${message}`).join('; ')
-  return new GatewayError('BAD_USER_INPUT', `Invalid input: ${summary}.`, { fields })
+  return new GatewayError('BAD_USER_INPUT', `Invalid input: ${summary}.`, { fields, current })
 }
 
 export function invalidField(field: string, code: FieldErrorCode, message: string): GatewayError {

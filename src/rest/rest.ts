@@ -3,8 +3,14 @@ import { setImmediate } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { GraphQLSchema } from 'graphql'
 import { requireScope } from '../engine/auth/scopes.ts'
-import type { Services } from '../engine/context.ts'
-import type { OperationRequest, OperationResponse } from '../engine/graphql/operation/execute.ts'
+import type { Context, Services } from '../engine/context.ts'
+import { GatewayError } from '../engine/errors.ts'
+import {
+  executeOperation,
+  type OperationRequest,
+  type OperationResponse,
+  type Precondition,
+} from '../engine/graphql/operation/execute.ts'
 import type { Operations } from '../engine/graphql/operation/operations.ts'
 import type { Values } from '../engine/graphql/operation/prepare/coerce-variables.ts'
 import type { PreparedOperation } from '../engine/graphql/operation/prepare/prepare.ts'
@@ -14,15 +20,23 @@ import { metadataOf } from '../engine/graphql/schema/field-metadata.ts'
 import { prefixOf } from '../engine/http/base-url.ts'
 import { routePlugin } from '../engine/http/plugin.ts'
 import { type Authenticate, contextOf, readIdempotencyKey, readsAnew, viewerOf } from '../engine/http/request.ts'
-import { compressResponse, respondConditionally, tagOf } from '../engine/http/response-body.ts'
+import {
+  compressResponse,
+  matchesTag,
+  respondConditionally,
+  strongTag,
+  tagOf,
+  weakTag,
+} from '../engine/http/response-body.ts'
 import { own } from '../engine/own.ts'
 import type { Route, RouteInput } from './route.ts'
-import { routes } from './routes.ts'
+import { readOf, routes } from './routes.ts'
 import {
   checkVariables,
   dataOf,
   encode,
   notFound,
+  preconditionFailed,
   type StoredOperation,
   storeOperation,
   valueAt,
@@ -46,6 +60,8 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
   const stored = storeOperation(operations, route.operation, route.response)
   const { operation } = stored
   const deprecation = deprecationHeaders(operations.schema, operation)
+  const reading = readOf(route)
+  const read = reading && { route: reading, stored: storeOperation(operations, reading.operation, reading.response) }
 
   /** Makes texts of a response: once if it is kept. */
   const derive = ({ kept }: OperationResponse, name: string, make: () => readonly string[]) =>
@@ -60,7 +76,8 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
     bodyLength: request.bodyLength,
     readsAnew: readsAnew(request),
     held: request.held,
-    idempotencyKey: readIdempotencyKey(request, request.body),
+    idempotencyKey: readIdempotencyKey(request, contentOf(request)),
+    precondition: read && preconditionOf(request, read, variables),
   })
 
   async function respondWithList(request: FastifyRequest, reply: FastifyReply, variables: Values, connection: string) {
@@ -80,8 +97,8 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
       })
       const link = next === undefined ? '' : `<${prefixOf(request)}${urlOfPage(route, query, next)}>; rel="next"`
       if (link !== '') reply.header('link', link)
-      const [tag] = derive(response, `tag ${link}`, () => [tagOf(reply, body)])
-      return respondConditionally(request, reply, body, 'viewer', tag)
+      const [tag = ''] = derive(response, `tag ${link}`, () => [tagOf(body, link)])
+      return respondConditionally(request, reply, body, 'viewer', weakTag(tag))
     }
     const first = readPage()
     reply.type('application/json; charset=utf-8')
@@ -96,12 +113,6 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
     })
   }
 
-  // Not the reply: a handler that returns it waits until the response is sent.
-  const bodyOf = (value: unknown) => {
-    const response = encode(stored.shape, value)
-    return JSON.stringify(route.listKey === undefined ? response : { [route.listKey]: response })
-  }
-
   async function respondWithOne(request: FastifyRequest, reply: FastifyReply, variables: Values) {
     const response = await operations.runOperation(requestOf(request, variables))
     reply.headers(response.headers)
@@ -111,11 +122,12 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
       return value
     }
     if (route.method === 'GET') {
-      const [body = '', tag] = derive(response, 'value', () => {
-        const body = bodyOf(readValue())
-        return [body, tagOf(reply, body)]
+      const [body = '', tag = ''] = derive(response, 'value', () => {
+        const body = bodyOf(route, stored, readValue())
+        return [body, tagOf(body)]
       })
-      return respondConditionally(request, reply, body, 'viewer', tag)
+      const etag = route.version === undefined ? weakTag(tag) : strongTag(tag)
+      return respondConditionally(request, reply, body, 'viewer', etag)
     }
     const value = readValue()
     if (route.method === 'DELETE') {
@@ -126,7 +138,8 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
       reply.code(201).header('location', prefixOf(request) + route.location(value as { id: string }))
     }
     reply.type('application/json; charset=utf-8')
-    return bodyOf(value)
+    // Not the reply: a handler that returns it waits until the response is sent.
+    return bodyOf(route, stored, value)
   }
 
   app.route({
@@ -138,6 +151,10 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
       await authenticate(request)
       // REST has no partial responses, so the viewer needs every scope.
       for (const scope of operation.scopes) requireScope(viewerOf(request), scope)
+      if (route.method === 'GET' || request.headers['if-match'] === undefined) return
+      if (!read) throw new GatewayError('MALFORMED_REQUEST', 'This route does not take the header if-match.')
+      // Whether the condition holds says what the resource is.
+      for (const scope of read.stored.operation.scopes) requireScope(viewerOf(request), scope)
     },
     async handler(request, reply) {
       const variables = checkVariables(route, stored, route.variables(request as RouteInput))
@@ -146,6 +163,55 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
         : respondWithList(request, reply, variables, route.connection)
     },
   })
+}
+
+/** The body of a response. */
+function bodyOf({ listKey }: Route, { shape }: StoredOperation, value: unknown): string {
+  const response = encode(shape, value)
+  return JSON.stringify(listKey === undefined ? response : { [listKey]: response })
+}
+
+/** What two requests with the same idempotency key must have in common, besides the method and the URL. */
+function contentOf({ body, headers: { 'if-match': condition } }: FastifyRequest): unknown {
+  return condition === undefined ? body : [body, condition]
+}
+
+interface Read {
+  readonly route: Route
+  readonly stored: StoredOperation
+}
+
+/**
+ * The precondition of a write with `If-Match`: the resource is as GET has returned it. The mutation itself checks that
+ * the resource has not changed since it was compared, so no other write comes in between. For `*` the resource has to
+ * exist.
+ *
+ * @param variables those of the mutation
+ * @returns undefined without the header
+ * @see https://www.rfc-editor.org/rfc/rfc9110#section-13.1.1
+ */
+function preconditionOf(request: FastifyRequest, { route, stored }: Read, variables: Values): Precondition | undefined {
+  const condition = request.headers['if-match']
+  if (condition === undefined) return undefined
+  const { operation } = stored
+  const readVariables = route.variables(request as RouteInput)
+  return {
+    cost: operation.costOf(readVariables),
+    async check(context: Context) {
+      // With its own loaders, because the mutation reads again what it has written.
+      const apart = { ...context, ...context.within(context.sql) }
+      const data = dataOf(route, await executeOperation({ operation, variables: readVariables, context: apart }))
+      const [root = ''] = route.response.split('.')
+      // Without the header, this would be the response too.
+      if (valueAt(data, root) == null) throw notFound()
+      const value = valueAt(data, route.response)
+      if (value == null) throw preconditionFailed()
+      if (condition.trim() === '*') return variables
+      if (!matchesTag(condition, tagOf(bodyOf(route, stored, value)))) throw preconditionFailed()
+      const expectedUpdatedAt = valueAt(data, route.version ?? '')
+      return { ...variables, input: { ...(variables['input'] as object), expectedUpdatedAt } }
+    },
+  }
 }
 
 interface PageInfo {

@@ -61,6 +61,11 @@ export interface Route {
    * is the status 204 alone.
    */
   readonly response: string
+  /**
+   * The path in the operation's data of the time of the last change of what a GET returns. With it, the writes to the
+   * same URL take `If-Match`.
+   */
+  readonly version?: string
   /** The key of the response in the body. Without it, the response is the body. */
   readonly listKey?: string
   /** The name in the OpenAPI document of the schema of the response, or of its elements. A DELETE has none. */

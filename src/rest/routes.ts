@@ -13,6 +13,9 @@ import type { Parameter, Route } from './route.ts'
 
 const userErrors = 'userErrors { code message field }'
 
+/** REST has the header `If-Match` for what is `expectedUpdatedAt` in GraphQL, so the body does not have this field. */
+const ifMatchInstead = { expected_updated_at: undefined }
+
 /**
  * The id in a path. Swagger UI and Postman send the example, so that of a route that deletes its row or changes its
  * state is a row that no other example needs.
@@ -207,6 +210,7 @@ const userRoutes: readonly Route[] = [
     parameters: [userId('id')],
     variables: ({ params }) => ({ id: params['id'] }),
     response: 'user',
+    version: 'user.updated_at',
     component: 'User',
   },
   {
@@ -221,12 +225,12 @@ const userRoutes: readonly Route[] = [
     parameters: [userId('input.id')],
     body: {
       variable: 'input',
-      without: ['id'],
+      without: ['id', 'expectedUpdatedAt'],
       description: 'The changes. Unknown fields are ignored.',
       rules: userChange,
       example: { name: 'Rear Admiral Grace Hopper', phone: null },
     },
-    variables: (request) => ({ input: { ...readObject(request), id: request.params['id'] } }),
+    variables: (request) => ({ input: { ...readObject(request), ...ifMatchInstead, id: request.params['id'] } }),
     response: 'updateUser.user',
     component: 'User',
   },
@@ -284,6 +288,19 @@ const profileRoutes: readonly Route[] = [
     component: 'Profile',
   },
   {
+    method: 'GET',
+    url: '/accounts/:id/profile',
+    summary: 'Get the profile of an account',
+    operation: `query GetProfile($id: ID!) {
+      account(id: $id) { profile { ${profileSelection} } state: profile { updatedAt } }
+    }`,
+    parameters: [accountId('id')],
+    variables: ({ params }) => ({ id: params['id'] }),
+    response: 'account.profile',
+    version: 'account.state.updatedAt',
+    component: 'Profile',
+  },
+  {
     method: 'PUT',
     url: '/accounts/:id/profile',
     summary: 'Create or change the profile of an account',
@@ -294,8 +311,8 @@ const profileRoutes: readonly Route[] = [
     parameters: [accountId('input.accountId')],
     body: {
       variable: 'input',
-      // The names of its entries are those of GraphQL, and no response of REST has it.
-      without: ['accountId', 'unsupportedFields'],
+      // The names of the entries of `unsupportedFields` are those of GraphQL, and no response of REST has it.
+      without: ['accountId', 'unsupportedFields', 'expectedUpdatedAt'],
       description: 'The profile. Unknown fields are ignored.',
       rules: profileChange,
       example: {
@@ -306,7 +323,12 @@ const profileRoutes: readonly Route[] = [
       },
     },
     variables: (request) => ({
-      input: { ...readObject(request), unsupported_fields: undefined, account_id: request.params['id'] },
+      input: {
+        ...readObject(request),
+        ...ifMatchInstead,
+        unsupported_fields: undefined,
+        account_id: request.params['id'],
+      },
     }),
     response: 'syncProfile.profile',
     component: 'Profile',
@@ -357,6 +379,7 @@ const accountRoutes: readonly Route[] = [
     parameters: [accountId('id')],
     variables: ({ params }) => ({ id: params['id'] }),
     response: 'account',
+    version: 'account.updated_at',
     component: 'LinkedAccount',
   },
   {
@@ -375,3 +398,8 @@ const accountRoutes: readonly Route[] = [
 
 /** The REST interface: a route per row. */
 export const routes: readonly Route[] = [userRoutes, accountRoutes, profileRoutes, jobRoutes].flat()
+
+/** The route that reads what a route writes, if `If-Match` can name it. */
+export function readOf({ method, url }: Route): Route | undefined {
+  return method === 'GET' ? undefined : routes.find((route) => route.url === url && route.version !== undefined)
+}

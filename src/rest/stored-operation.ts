@@ -277,7 +277,10 @@ interface UserErrors {
   readonly userErrors?: readonly { code: never; message: string; field: readonly string[] | null }[]
 }
 
-/** The `userErrors` of a mutation are 422 in REST. An id that comes from the path and that no row has is 404. */
+/**
+ * The `userErrors` of a mutation are 422 in REST. An id that comes from the path and that no row has is 404, and a row
+ * that has changed is 412.
+ */
 function rejectUserErrors(route: Route, data: Data): void {
   const userErrors = Object.values(data).flatMap((payload) => (payload as UserErrors | null)?.userErrors ?? [])
   if (userErrors.length === 0) return
@@ -286,6 +289,10 @@ function rejectUserErrors(route: Route, data: Data): void {
     message,
     field: ['input', ...(field ?? [])].join('.'),
   }))
+  // A write between the check of the precondition and this one.
+  if (fields.some(({ code, field }) => code === 'CONFLICT' && field === 'input.expectedUpdatedAt')) {
+    throw preconditionFailed()
+  }
   if (fields.some(({ code, field }) => code === 'NOT_FOUND' && parameterOf(route, field)?.in === 'path')) {
     throw notFound()
   }
@@ -295,6 +302,14 @@ function rejectUserErrors(route: Route, data: Data): void {
 function renamed(route: Route, error: GatewayError): GatewayError {
   if (error.fields.length === 0) return error
   return invalidInput(error.fields.map((field) => ({ ...field, field: restNameOf(route, field.field) })))
+}
+
+/** The error if `If-Match` does not name the resource as it is now. */
+export function preconditionFailed(): GatewayError {
+  return new GatewayError(
+    'PRECONDITION_FAILED',
+    'The header if-match does not have the ETag of the resource as it is now. Get it again, and apply the change to it.',
+  )
 }
 
 /** The error for missing ids and ids of other tenants. */

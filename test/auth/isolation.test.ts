@@ -364,7 +364,7 @@ describe('REST', () => {
       at,
     }))
   })
-  it('takes an id in 13 places', () => expect(places).toHaveLength(13))
+  it('takes an id in 14 places', () => expect(places).toHaveLength(14))
 
   it.each(places)('treats an id of another tenant as a missing id: $name', async ({ method, at }) => {
     const before = await theirRows()

@@ -333,6 +333,7 @@ describe('a REST route', () => {
     'GET /accounts/:id': ['users:read'],
     'DELETE /accounts/:id': ['users:write'],
     'GET /fusion/profiles': ['profiles:read', 'contacts:read'],
+    'GET /accounts/:id/profile': ['users:read', 'profiles:read', 'contacts:read'],
     'PUT /accounts/:id/profile': ['users:write', 'profiles:read', 'contacts:read'],
     'POST /fusion/jobs': ['jobs:write'],
     'GET /fusion/jobs': ['jobs:read'],

@@ -283,6 +283,7 @@ describe('a page of another origin', () => {
         'traceparent',
         'baggage',
         'sentry-trace',
+        'if-match',
         'if-none-match',
         'x-tracking',
       ]),

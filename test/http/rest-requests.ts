@@ -90,7 +90,10 @@ export function restRequest(choices: Choices, operation: RestOperation, sender: 
   for (const { in: place, name, schema } of parameters) {
     if (place === 'path' || choices.below(2) === 0) continue
     if (name === 'if-none-match') headers[name] = choices.pick(['*', 'W/"x"', '"x", "y"', 'x'])
-    else if (name === 'idempotency-key') {
+    else if (name === 'if-match') {
+      headers[name] = choices.pick(['*', '"x"', 'x'])
+      isPromised = false
+    } else if (name === 'idempotency-key') {
       headers[name] = sender.idempotencyKey
       isPromised &&= sender.idempotencyKey.startsWith('key-')
     } else if (name === 'account_ids') {

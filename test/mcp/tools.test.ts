@@ -20,7 +20,16 @@ afterAll(() => app.close())
 
 const connect = (options?: Parameters<typeof connectTo>[2]) => connectTo(address, { 'x-api-key': tenant.key }, options)
 
-const readingTools = ['list_users', 'get_user', 'list_accounts', 'get_account', 'get_profiles', 'list_jobs', 'get_job']
+const readingTools = [
+  'list_users',
+  'get_user',
+  'list_accounts',
+  'get_account',
+  'get_profile',
+  'get_profiles',
+  'list_jobs',
+  'get_job',
+]
 const writingTools = [
   'create_user',
   'update_user',

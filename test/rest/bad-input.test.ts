@@ -121,7 +121,7 @@ describe('an unsupported method', () => {
     ['POST', '/users/1', 'DELETE, GET, HEAD, PUT'],
     ['DELETE', '/users/1/accounts', 'GET, HEAD, POST'],
     ['PUT', '/accounts/1', 'DELETE, GET, HEAD'],
-    ['GET', '/accounts/1/profile', 'PUT'],
+    ['DELETE', '/accounts/1/profile', 'GET, HEAD, PUT'],
     ['GET', '/fusion/jobs/1/cancel', 'POST'],
     ['PUT', '/fusion/profiles', 'GET, HEAD'],
     ['PUT', '/fusion/jobs', 'GET, HEAD, POST'],

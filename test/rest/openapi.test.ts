@@ -67,15 +67,17 @@ describe('/openapi.json', () => {
     const rest = '408 413 415 417 429 431 500 503'
     const [one, list] = [`${read} 404 ${rest}`, `${read} 408 413 415 417 422 429 431 500 503`]
     const write = '200 400 401 403 404 408 409 413 415 417 422 429 431 500 503'
+    const conditional = write.replace('409', '409 412')
     expect(statuses).toEqual({
       createUser: '201 400 401 403 408 409 413 415 417 422 429 431 500 503',
-      updateUser: write,
-      deleteUser: write.replace('200', '204'),
+      updateUser: conditional,
+      deleteUser: conditional.replace('200', '204'),
       listAccounts: one,
       linkAccount: write.replace('200', '201'),
       getAccount: one,
-      unlinkAccount: write.replace('200', '204'),
-      syncProfile: write,
+      unlinkAccount: conditional.replace('200', '204'),
+      getProfile: one,
+      syncProfile: conditional,
       createJob: '201 400 401 403 408 409 413 415 417 422 429 431 500 503',
       listJobs: list,
       cancelJob: write,
@@ -92,7 +94,7 @@ describe('/openapi.json', () => {
 
   it('has an example of each error', () => {
     const examples = Object.values(responses).map(({ content }) => content?.['application/problem+json']?.example)
-    const statuses = [400, 401, 403, 404, 408, 409, 413, 415, 417, 422, 429, 431, 500, 503]
+    const statuses = [400, 401, 403, 404, 408, 409, 412, 413, 415, 417, 422, 429, 431, 500, 503]
     expect(examples.map((example) => example?.['status'])).toEqual(statuses)
     const { required } = schemas['Problem'] ?? { required: [] }
     for (const example of examples) expect(Object.keys(example ?? {})).toEqual(expect.arrayContaining(required))
@@ -148,7 +150,7 @@ describe('/openapi.json', () => {
       for (const operation of [get, post, put, remove]) {
         if (!operation?.parameters) continue
         for (const { name, example } of operation.parameters) {
-          const isOfOneClient = ['idempotency-key', 'if-none-match', 'cursor'].includes(name)
+          const isOfOneClient = ['idempotency-key', 'if-match', 'if-none-match', 'cursor'].includes(name)
           expect(example === undefined, name).toBe(isOfOneClient)
         }
         const response = operation.responses['200'] ?? operation.responses['201']

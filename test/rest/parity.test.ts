@@ -46,6 +46,7 @@ function caseOf(route: Route, { user, account, job }: Rows): Case {
     'GET /accounts/:id': { variables: { id: account.id } },
     'DELETE /accounts/:id': { variables: { input: { id: account.id } } },
     'GET /fusion/profiles': { query: `?account_ids=${account.id}`, variables: { accountIds: [account.id] } },
+    'GET /accounts/:id/profile': { variables: { id: account.id } },
     'PUT /accounts/:id/profile': { variables: { input: { accountId: account.id, fullName: 'Ada' } } },
     'POST /fusion/jobs': { variables: { input: { jobType: 'fetch_content', payload: { text: 'Ada' } } } },
     'GET /fusion/jobs': {

@@ -187,7 +187,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * Get the profile of an account
+         * @description Scopes: users:read, profiles:read, contacts:read.
+         */
+        get: operations["getProfile"];
         /**
          * Create or change the profile of an account
          * @description Absent fields keep their value, null clears it, and a list replaces the list. Scopes: users:write, profiles:read, contacts:read.
@@ -325,7 +329,7 @@ export interface components {
              * @description The error code.
              * @enum {string}
              */
-            code: "MALFORMED_REQUEST" | "TOO_EXPENSIVE" | "BAD_USER_INPUT" | "UNAUTHENTICATED" | "PERSISTED_QUERY_NOT_FOUND" | "DOCUMENT_NOT_TRUSTED" | "FORBIDDEN" | "NOT_FOUND" | "NOT_ACCEPTABLE" | "REQUEST_TIMEOUT" | "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "METHOD_NOT_ALLOWED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "EXPECTATION_FAILED" | "RATE_LIMITED" | "HEADERS_TOO_LARGE" | "INTERNAL" | "SERVICE_UNAVAILABLE";
+            code: "MALFORMED_REQUEST" | "TOO_EXPENSIVE" | "BAD_USER_INPUT" | "UNAUTHENTICATED" | "PERSISTED_QUERY_NOT_FOUND" | "DOCUMENT_NOT_TRUSTED" | "FORBIDDEN" | "NOT_FOUND" | "NOT_ACCEPTABLE" | "REQUEST_TIMEOUT" | "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "METHOD_NOT_ALLOWED" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "EXPECTATION_FAILED" | "RATE_LIMITED" | "HEADERS_TOO_LARGE" | "INTERNAL" | "SERVICE_UNAVAILABLE";
             /** @description The id of the request in the log. */
             request_id: string;
             /** @description The cost in points, with `TOO_EXPENSIVE` and `RATE_LIMITED`. */
@@ -679,6 +683,27 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description The resource has changed: `PRECONDITION_FAILED`. */
+        PreconditionFailed: {
+            headers: {
+                "x-request-id": components["headers"]["x-request-id"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "urn:fusion-gateway:problem:precondition-failed",
+                 *       "title": "The resource has changed",
+                 *       "status": 412,
+                 *       "detail": "The header if-match does not have the ETag of the resource as it is now. Get it again, and apply the change to it.",
+                 *       "instance": "urn:fusion-gateway:request:019a9d6e-0000-7000-8000-000000000000",
+                 *       "code": "PRECONDITION_FAILED",
+                 *       "request_id": "019a9d6e-0000-7000-8000-000000000000"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description Body too large: `PAYLOAD_TOO_LARGE`. */
         PayloadTooLarge: {
             headers: {
@@ -878,7 +903,7 @@ export interface components {
         /** @description The URL of what was created. */
         location: string;
         /**
-         * @description A weak tag of the response. Missing on the streamed list of all users.
+         * @description A tag of the response: strong if `if-match` takes it, and then another one for each encoding. Missing on the streamed list of all users.
          * @example W/"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
          */
         etag: string;
@@ -1238,6 +1263,8 @@ export interface operations {
             header?: {
                 /** @description The client's key for this request. The first response is stored for 24 hours and returned to each retry. */
                 "idempotency-key"?: string;
+                /** @description ETags of `GET`, or `*`. If the resource is not as one of these responses any more, the status is 412 and nothing is written. Weak tags never match. Needs the scopes of `GET` too. */
+                "if-match"?: string;
             };
             path: {
                 /**
@@ -1308,6 +1335,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             408: components["responses"]["RequestTimeout"];
             409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             417: components["responses"]["ExpectationFailed"];
@@ -1324,6 +1352,8 @@ export interface operations {
             header?: {
                 /** @description The client's key for this request. The first response is stored for 24 hours and returned to each retry. */
                 "idempotency-key"?: string;
+                /** @description ETags of `GET`, or `*`. If the resource is not as one of these responses any more, the status is 412 and nothing is written. Weak tags never match. Needs the scopes of `GET` too. */
+                "if-match"?: string;
             };
             path: {
                 /**
@@ -1355,6 +1385,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             408: components["responses"]["RequestTimeout"];
             409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             417: components["responses"]["ExpectationFailed"];
@@ -1612,6 +1643,8 @@ export interface operations {
             header?: {
                 /** @description The client's key for this request. The first response is stored for 24 hours and returned to each retry. */
                 "idempotency-key"?: string;
+                /** @description ETags of `GET`, or `*`. If the resource is not as one of these responses any more, the status is 412 and nothing is written. Weak tags never match. Needs the scopes of `GET` too. */
+                "if-match"?: string;
             };
             path: {
                 /**
@@ -1643,6 +1676,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             408: components["responses"]["RequestTimeout"];
             409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             417: components["responses"]["ExpectationFailed"];
@@ -1789,12 +1823,130 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    getProfile: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETags of earlier responses, or `*`. If the response would be the same, the status is 304. */
+                "if-none-match"?: string;
+            };
+            path: {
+                /**
+                 * @description The id of the account.
+                 * @example acc_demo_1_1
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "x-cost": components["headers"]["x-cost"];
+                    ratelimit: components["headers"]["ratelimit"];
+                    "ratelimit-policy": components["headers"]["ratelimit-policy"];
+                    "server-timing": components["headers"]["server-timing"];
+                    etag: components["headers"]["etag"];
+                    "cache-control": components["headers"]["cache-control"];
+                    vary: components["headers"]["vary"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "prf_demo_1_1",
+                     *       "user_platform": "YOUTUBE",
+                     *       "username": "grace",
+                     *       "url": "https://youtube.example/grace",
+                     *       "gender": "FEMALE",
+                     *       "platform_account_id": "UC1",
+                     *       "full_name": "Grace Hopper",
+                     *       "first_name": "Grace",
+                     *       "last_name": "Hopper",
+                     *       "nick_name": "Amazing Grace",
+                     *       "display_name": "Grace on YouTube",
+                     *       "description": "Compilers and nanoseconds.",
+                     *       "profile_picture_url": "https://youtube.example/grace.jpg",
+                     *       "date_of_birth": "1906:12:09",
+                     *       "category": "Science",
+                     *       "website_url": "https://grace.example",
+                     *       "country": "US",
+                     *       "emails": [
+                     *         {
+                     *           "value": "grace@example.com",
+                     *           "type": "work",
+                     *           "is_verified": true,
+                     *           "is_primary": true,
+                     *           "id": "eml_demo_1_1_1",
+                     *           "created_at": "2026-01-01T00:00:00.000Z",
+                     *           "updated_at": "2026-01-01T00:00:00.000Z",
+                     *           "profile_id": "prf_demo_1_1"
+                     *         }
+                     *       ],
+                     *       "phone_numbers": [
+                     *         {
+                     *           "value": "+1 555 0100",
+                     *           "type": "work"
+                     *         }
+                     *       ],
+                     *       "addresses": [
+                     *         {
+                     *           "city": "Arlington",
+                     *           "country": "US"
+                     *         }
+                     *       ],
+                     *       "followers_count": 120000,
+                     *       "following_count": 42,
+                     *       "subscribers_count": 120000,
+                     *       "contents_count": 365,
+                     *       "watch_time_in_hours": 9600.5,
+                     *       "joined_at": "2015-03-14T09:26:53.589Z",
+                     *       "verified": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Profile"];
+                };
+            };
+            /** @description The response is the same as the one with the ETag in `if-none-match`. */
+            304: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "x-cost": components["headers"]["x-cost"];
+                    ratelimit: components["headers"]["ratelimit"];
+                    "ratelimit-policy": components["headers"]["ratelimit-policy"];
+                    "server-timing": components["headers"]["server-timing"];
+                    etag: components["headers"]["etag"];
+                    "cache-control": components["headers"]["cache-control"];
+                    vary: components["headers"]["vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            417: components["responses"]["ExpectationFailed"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["RequestHeaderFieldsTooLarge"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     syncProfile: {
         parameters: {
             query?: never;
             header?: {
                 /** @description The client's key for this request. The first response is stored for 24 hours and returned to each retry. */
                 "idempotency-key"?: string;
+                /** @description ETags of `GET`, or `*`. If the resource is not as one of these responses any more, the status is 412 and nothing is written. Weak tags never match. Needs the scopes of `GET` too. */
+                "if-match"?: string;
             };
             path: {
                 /**
@@ -1967,6 +2119,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             408: components["responses"]["RequestTimeout"];
             409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             417: components["responses"]["ExpectationFailed"];

@@ -26,7 +26,7 @@ function requestsOf({ item, request }) {
 }
 
 /** Optional parameters without an example. Postman invents values for them. */
-const ofOneClient = ['idempotency-key', 'if-none-match', 'cursor']
+const ofOneClient = ['idempotency-key', 'if-match', 'if-none-match', 'cursor']
 
 /**
  * Sends a request as Postman does when its user has filled in the base URL and the key, and cleared these parameters.
@@ -58,6 +58,7 @@ describe('the collection that Postman imports', () => {
       '/users/:id',
       '/users/:id/accounts',
       '/accounts/:id',
+      '/accounts/:id/profile',
       '/fusion/profiles',
       '/fusion/jobs',
       '/fusion/jobs/:id',

@@ -8,7 +8,7 @@ import type { EntityKey } from '../../engine/graphql/schema/federation.ts'
 import { defineFilter } from '../../engine/graphql/schema/filter.ts'
 import { addLogic, addRelation } from '../../engine/graphql/schema/filter-tree.ts'
 import { defineList } from '../../engine/graphql/schema/list.ts'
-import { defineMutation, inputWithId } from '../../engine/graphql/schema/mutation.ts'
+import { defineMutation, expectedUpdatedAt, ifUnchanged, inputWithId } from '../../engine/graphql/schema/mutation.ts'
 import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
 import { defineOrder } from '../../engine/graphql/schema/order.ts'
 import {
@@ -186,8 +186,12 @@ defineMutation('updateAccount', {
     id: t.id({ required: true, description: 'The id of the account.' }),
     displayName: t.string({ description: 'The name that the platform shows: 1–200 characters. Null keeps it.' }),
     status: t.field({ type: AccountStatus, description: 'The state. Null keeps it.' }),
+    ...expectedUpdatedAt('account')(t),
   }),
-  results: [{ field: 'account', type: Account, description: 'The changed account.', scope: 'users:read' }],
+  restrictions: ifUnchanged,
+  results: [
+    { field: 'account', type: Account, description: 'The changed account.', scope: 'users:read', current: 'instead' },
+  ],
   transaction: false,
   run: updateAccount,
 })
@@ -196,7 +200,8 @@ const unlinkAccountMutation = defineMutation('unlinkAccount', {
   scope: 'users:write',
   description: 'Unlinks an account and deletes its profile and emails.',
   inputDescription: 'The account to unlink.',
-  input: inputWithId('account'),
+  input: (t) => ({ ...inputWithId('account')(t), ...expectedUpdatedAt('account')(t) }),
+  restrictions: ifUnchanged,
   results: [
     { field: 'unlinkedAccountId', type: 'ID', description: 'The id of the unlinked account.', value: ({ id }) => id },
     {
@@ -211,6 +216,13 @@ const unlinkAccountMutation = defineMutation('unlinkAccount', {
       description: 'The user that the account belonged to.',
       scope: 'users:read',
       value: ({ userId }, { loaders }) => loadRow(loaders, userById, userId),
+    },
+    {
+      field: 'account',
+      type: Account,
+      description: 'The account as it is now, with CONFLICT of `expectedUpdatedAt`.',
+      scope: 'users:read',
+      current: 'only',
     },
   ],
   transaction: false,

@@ -1,6 +1,14 @@
 import { z } from 'zod'
 import { AccountStatus } from '../../engine/db/generated/prisma/enums.ts'
-import { atMost, filledIndexedText, filledText, id, text, upperCaseWord } from '../../engine/input/rules.ts'
+import {
+  atMost,
+  expectedTime,
+  filledIndexedText,
+  filledText,
+  id,
+  text,
+  upperCaseWord,
+} from '../../engine/input/rules.ts'
 
 /** The fields of an account that clients set, as the database stores them. */
 export const accountFields = { platform: upperCaseWord, platformAccountId: filledIndexedText, displayName: filledText }
@@ -20,4 +28,8 @@ export const accountLink = z.object({
 })
 
 /** The input of `updateAccount`. Null keeps a value. */
-export const accountChange = z.object({ displayName: displayName.nullish(), status: status.nullish() })
+export const accountChange = z.object({
+  displayName: displayName.nullish(),
+  status: status.nullish(),
+  expectedUpdatedAt: expectedTime,
+})

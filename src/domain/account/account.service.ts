@@ -8,7 +8,14 @@ import { statement } from '../../engine/db/statement.ts'
 import { isPossibleId } from '../../engine/db/storable.ts'
 import { invalidField } from '../../engine/errors.ts'
 import { parseInput } from '../../engine/input/rules.ts'
-import { deleteEach, type Outcome, writeEach, writeOne } from '../../engine/input/write-each.ts'
+import {
+  deleteEach,
+  type Outcome,
+  outcomesOf,
+  type TargetInput,
+  writeEach,
+  writeOne,
+} from '../../engine/input/write-each.ts'
 import { userNotFound } from '../user/user.service.ts'
 import { accountChange, accountLink } from './account.input.ts'
 import { accountIds } from './account.ts'
@@ -75,18 +82,22 @@ async function roomOf(sql: Sql, tenantAppId: string, userId: string): Promise<nu
   return maxAccountsOfToken - Number(count)
 }
 
-/** @throws GatewayError BAD_USER_INPUT naming every invalid field; NOT_FOUND for `id` */
-export async function updateAccount(
-  { rows }: Context,
-  { id, ...input }: z.input<typeof accountChange> & { readonly id: string },
-): Promise<Account> {
-  const { displayName, status } = parseInput(accountChange, input)
-  if (!isPossibleId(id)) throw accountNotFound('id')
-  const change = { id, displayName: displayName ?? undefined, status: status ?? undefined }
-  const account = (await rows.update('Account', ['displayName', 'status'], [change])).get(id)
-  if (!account) throw accountNotFound('id')
-  return account
-}
+type AccountChange = z.input<typeof accountChange> & { readonly id: string }
+
+/** An input is rejected with NOT_FOUND for `id`, and with CONFLICT for `expectedUpdatedAt`. */
+export const updateAccount = writeOne(({ rows }: Context, inputs: readonly AccountChange[]) =>
+  writeEach(inputs, {
+    parse({ id, ...input }) {
+      const { displayName, status, expectedUpdatedAt } = parseInput(accountChange, input)
+      if (!isPossibleId(id)) throw accountNotFound('id')
+      return { id, displayName: displayName ?? undefined, status: status ?? undefined, expectedUpdatedAt }
+    },
+    async write(changes) {
+      const updated = await rows.update('Account', ['displayName', 'status'], changes)
+      return outcomesOf(changes, updated, (ids) => rows.find('Account', ids), accountNotFound)
+    },
+  }),
+)
 
 /** What was deleted with an account, and whose it was. */
 export interface UnlinkedAccount {
@@ -99,19 +110,19 @@ const profileOfAccount = '(SELECT "id" FROM "profile" WHERE "tenant_app_id" = $1
 
 /**
  * Unlinks accounts. Foreign keys delete their profiles and emails in the same statement. An input is rejected with
- * NOT_FOUND for `id`.
+ * NOT_FOUND for `id`, and with CONFLICT for `expectedUpdatedAt`.
  */
-export function unlinkAccounts({ rows }: Context, inputs: readonly { id: string }[]) {
-  return deleteEach(
-    inputs,
-    async (ids) => {
-      const deleted = await rows.delete('Account', ids, ['"user_id"', profileOfAccount])
+export function unlinkAccounts({ rows }: Context, inputs: readonly TargetInput[]) {
+  return deleteEach(inputs, {
+    async remove(targets) {
+      const deleted = await rows.delete('Account', targets, ['"user_id"', profileOfAccount])
       return new Map(
         [...deleted].map(([id, [userId, profileId]]) => [id, { id, userId, profileId } as UnlinkedAccount]),
       )
     },
-    accountNotFound,
-  )
+    find: (ids) => rows.find('Account', ids),
+    notFound: accountNotFound,
+  })
 }
 
 export const unlinkAccount = writeOne(unlinkAccounts)

@@ -8,7 +8,10 @@ import { userIds } from '../user/user.ts'
 export const accountDeletion: Deletion = {
   event: 'ACCOUNT_UNLINKED',
   async delete({ sql }, tenantAppId, ids) {
-    await rowsOf(sql, { tenantAppId }).delete('Account', ids)
+    await rowsOf(sql, { tenantAppId }).delete(
+      'Account',
+      ids.map((id) => ({ id })),
+    )
   },
 }
 

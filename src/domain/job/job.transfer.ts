@@ -134,7 +134,10 @@ const toJson = (value: object | null) => value && JSON.stringify(value)
 async function deleteJobs(database: Database, tenantAppId: string, ids: readonly string[]): Promise<void> {
   for (const job of (await readJobs(database, tenantAppId, ids)).values())
     if (job.runAt !== null) throw notImported(job)
-  await rowsOf(database.sql, { tenantAppId }).delete('Job', ids)
+  await rowsOf(database.sql, { tenantAppId }).delete(
+    'Job',
+    ids.map((id) => ({ id })),
+  )
 }
 
 async function readJobs(

@@ -16,7 +16,7 @@ import { pointsOfScan } from '../../engine/graphql/schema/field-metadata.ts'
 import { addExistence, addNullConditions, defineFilter } from '../../engine/graphql/schema/filter.ts'
 import { addLogic, addRelation } from '../../engine/graphql/schema/filter-tree.ts'
 import { defineList } from '../../engine/graphql/schema/list.ts'
-import { defineMutation } from '../../engine/graphql/schema/mutation.ts'
+import { defineMutation, expectedUpdatedAt, ifUnchanged } from '../../engine/graphql/schema/mutation.ts'
 import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
 import { defineOrder } from '../../engine/graphql/schema/order.ts'
 import { defineNestedList, loadRows, referencedRowOf, rowOf } from '../../engine/graphql/schema/relation-fields.ts'
@@ -327,8 +327,12 @@ const syncProfileMutation = defineMutation('syncProfile', {
     unsupportedFields: t.stringList({
       description: 'The names of the fields above that the platform does not provide, such as `watchTimeInHours`.',
     }),
+    ...expectedUpdatedAt('profile')(t),
   }),
-  results: [{ field: 'profile', type: Profile, description: 'The profile.', scope: 'profiles:read' }],
+  restrictions: ifUnchanged,
+  results: [
+    { field: 'profile', type: Profile, description: 'The profile.', scope: 'profiles:read', current: 'instead' },
+  ],
   run: syncProfile,
 })
 

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import {
   atMost,
   count,
+  expectedTime,
   filledText,
   httpUrl,
   listOf,
@@ -74,8 +75,8 @@ const unsupportedFields = listOf(
 ).transform((names) => [...new Set(names)])
 
 /** The input of `syncProfile`: absent fields keep their value, null clears it, a list replaces the list. */
-export const profileChange = z.object(
-  nullish({
+export const profileChange = z.object({
+  ...nullish({
     ...profileFields,
     username: name,
     fullName: name,
@@ -91,4 +92,5 @@ export const profileChange = z.object(
     emails: listOf(email, maxListLength),
     unsupportedFields,
   }),
-)
+  expectedUpdatedAt: expectedTime,
+})

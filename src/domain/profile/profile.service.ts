@@ -13,18 +13,22 @@ import {
   changeColumns,
   changedValue,
   changeValues,
+  expectedColumn,
   type GivenValue,
   givenParameters,
   givenValue,
+  isAsExpected,
   isChangedBy,
+  timeOfChange,
   unnestRows,
 } from '../../engine/db/write/unnest.ts'
+import { invalidField } from '../../engine/errors.ts'
 import { parseInput } from '../../engine/input/rules.ts'
-import { type Outcome, writeEach, writeOne } from '../../engine/input/write-each.ts'
+import { changedSince, type Outcome, writeEach, writeOne } from '../../engine/input/write-each.ts'
 import { accountNotFound } from '../account/account.service.ts'
 import { emailRecordIds } from '../email-record/email-record.ts'
 import { type Email, profileChange, profileFields } from './profile.input.ts'
-import { profileIds } from './profile.ts'
+import { profileIds, profileOfAccount } from './profile.ts'
 
 /** The new state of the profile of an account. Fields that are undefined keep their value. */
 interface ProfileChange {
@@ -32,6 +36,8 @@ interface ProfileChange {
   readonly change: Change
   /** Undefined: the profile keeps its emails. */
   readonly emails: readonly Email[] | undefined
+  /** The time of the last change of the stored profile. If it has another one, or there is none, nothing is written. */
+  readonly expectedUpdatedAt: Date | undefined
 }
 
 /** All emails that a profile has after a change. */
@@ -66,22 +72,23 @@ function upsertText(arity: Arity): string {
     changedValue(column, `coalesce(stored."${column.column}", ${givenValue(column)})`),
   )
   const isChange = changed.map((column) => isChangedBy(column, `stored."${column.column}"`))
-  const keys = ['id', 'account_id', 'platform', 'platform_account_id', 'emails']
+  const keys = ['id', 'account_id', 'platform', 'platform_account_id', 'emails', expectedColumn]
   const given = unnestRows([...keys, ...changeColumns(changed)], 3, arity)
   return `
     INSERT INTO profile (tenant_app_id, id, account_id, platform, platform_account_id, created_at, updated_at, synced_at, ${names.join(', ')})
     SELECT $1, given_id, given_account_id, given_platform, given_platform_account_id, $2::timestamptz,
-      CASE WHEN stored.id IS NULL OR ${isChange.join(' OR ')} OR ${hasOtherEmails} THEN $2::timestamptz ELSE stored.updated_at END, $2::timestamptz,
+      CASE WHEN stored.id IS NULL OR ${isChange.join(' OR ')} OR ${hasOtherEmails} THEN ${timeOfChange('$2', 'stored.updated_at')} ELSE stored.updated_at END, $2::timestamptz,
       ${values.join(', ')}
     FROM ${given} LEFT JOIN LATERAL (
       SELECT * FROM profile WHERE tenant_app_id = $1 AND account_id = given_account_id FOR UPDATE) AS stored ON true
+    WHERE ${isAsExpected('stored.updated_at')}
     ON CONFLICT (tenant_app_id, account_id) DO UPDATE SET updated_at = excluded.updated_at, synced_at = excluded.synced_at,
       ${names.map((name) => `${name} = excluded.${name}`).join(', ')}`
 }
 
 /**
- * Creates or changes the profiles of accounts, which must be locked, with one statement. Returns them by the ids of the
- * accounts.
+ * Creates or changes the profiles of accounts, which must be locked, with one statement, except those that are not as
+ * expected. Returns them by the ids of the accounts.
  */
 async function upsertProfiles(
   sql: Sql,
@@ -94,6 +101,7 @@ async function upsertProfiles(
     ({ account }) => account.platform,
     ({ account }) => account.platformAccountId,
     ({ emails }) => emails && JSON.stringify(emails),
+    ({ expectedUpdatedAt }) => expectedUpdatedAt,
     ...valuesOfChange,
   ]
   const arity = arityOf(changes)
@@ -151,7 +159,8 @@ type SyncInput = z.input<typeof profileChange> & { readonly accountId: string }
 
 /**
  * Creates or changes the profiles of accounts. An email that stays (same value and type) keeps its id and creation
- * time. Runs in a transaction. An input is rejected with NOT_FOUND for `accountId`.
+ * time. Runs in a transaction. An input is rejected with NOT_FOUND for `accountId`, and with CONFLICT for
+ * `expectedUpdatedAt`.
  */
 export function syncProfiles(context: Context, inputs: readonly SyncInput[]): Promise<Outcome<Profile>[]> {
   return writeEach(inputs, {
@@ -163,15 +172,13 @@ export function syncProfiles(context: Context, inputs: readonly SyncInput[]): Pr
 
 export const syncProfile = writeOne(syncProfiles)
 
-interface Sync {
+interface Sync extends Omit<ProfileChange, 'account'> {
   readonly accountId: string
-  readonly change: Change
-  /** Undefined: the profile keeps its emails. */
-  readonly emails: readonly Email[] | undefined
 }
 
 function toSync({ accountId, ...input }: SyncInput): Sync {
-  const { emails, phoneNumbers, addresses, unsupportedFields, ...scalars } = parseInput(profileChange, input)
+  const parsed = parseInput(profileChange, input)
+  const { emails, phoneNumbers, addresses, unsupportedFields, expectedUpdatedAt, ...scalars } = parsed
   if (!isPossibleId(accountId)) throw accountNotFound('accountId')
   const change = {
     ...scalars,
@@ -179,11 +186,11 @@ function toSync({ accountId, ...input }: SyncInput): Sync {
     ...(addresses !== undefined && { addresses: JSON.stringify(addresses ?? []) }),
     ...(unsupportedFields !== undefined && { unsupportedFields: unsupportedFields ?? [] }),
   }
-  return { accountId, change, emails: emails === null ? [] : emails }
+  return { accountId, change, emails: emails === null ? [] : emails, expectedUpdatedAt }
 }
 
 async function writeSyncs(
-  { viewer: { tenantAppId }, sql, rows }: Context,
+  { viewer: { tenantAppId }, sql, rows, loaders }: Context,
   syncs: readonly Sync[],
 ): Promise<Outcome<Profile>[]> {
   const ids = syncs.map(({ accountId }) => accountId)
@@ -196,9 +203,21 @@ async function writeSyncs(
     tenantAppId,
     possible.map(({ accountId, ...sync }) => ({ account: accounts.get(accountId) as Account, ...sync })),
   )
-  const replaced = possible.flatMap(({ accountId, emails }) =>
-    emails ? [{ profileId: (written.get(accountId) as Profile).id, emails }] : [],
-  )
+  const replaced = possible.flatMap(({ accountId, emails }) => {
+    const profile = written.get(accountId)
+    return profile && emails ? [{ profileId: profile.id, emails }] : []
+  })
   if (replaced.length > 0) await replaceEmails(sql, tenantAppId, replaced)
-  return syncs.map(({ accountId }) => written.get(accountId) ?? accountNotFound('accountId'))
+  const unwritten = possible.filter(({ accountId }) => !written.has(accountId)).map(({ accountId }) => accountId)
+  const current = unwritten.length > 0 ? await loaders.loadAll(profileOfAccount, unwritten) : []
+  return syncs.map(({ accountId }) => {
+    if (!accounts.has(accountId)) return accountNotFound('accountId')
+    const profile = current[unwritten.indexOf(accountId)]
+    return written.get(accountId) ?? (profile ? changedSince(profile) : noProfile())
+  })
+}
+
+function noProfile() {
+  const message = 'is given, but the account has no profile. Leave it out to create one'
+  return invalidField('expectedUpdatedAt', 'CONFLICT', message)
 }

@@ -5,7 +5,7 @@ import { defineBulkMutation } from '../../engine/graphql/schema/bulk-mutation.ts
 import { addExistence, addNullConditions, defineFilter } from '../../engine/graphql/schema/filter.ts'
 import { addLogic } from '../../engine/graphql/schema/filter-tree.ts'
 import { defineList } from '../../engine/graphql/schema/list.ts'
-import { defineMutation, inputWithId } from '../../engine/graphql/schema/mutation.ts'
+import { defineMutation, expectedUpdatedAt, ifUnchanged, inputWithId } from '../../engine/graphql/schema/mutation.ts'
 import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
 import { defineOrder } from '../../engine/graphql/schema/order.ts'
 import { defineQueryById } from '../../engine/graphql/schema/relation-fields.ts'
@@ -148,8 +148,10 @@ const updateUserMutation = defineMutation('updateUser', {
     name: t.string({ description: 'The full name: 1–200 characters, trimmed. Null keeps it.' }),
     email: t.string({ description: 'The email address: up to 320 characters. Null keeps it.' }),
     phone: t.string({ description: 'The phone number: 1–64 characters. Null clears it.' }),
+    ...expectedUpdatedAt('user')(t),
   }),
-  results: [{ field: 'user', type: User, description: 'The changed user.', scope: 'users:read' }],
+  restrictions: ifUnchanged,
+  results: [{ field: 'user', type: User, description: 'The changed user.', scope: 'users:read', current: 'instead' }],
   transaction: false,
   run: updateUser,
 })
@@ -164,7 +166,8 @@ const deleteUserMutation = defineMutation('deleteUser', {
   scope: 'users:write',
   description: "Deletes a user and the user's accounts, profiles and emails.",
   inputDescription: 'The user to delete.',
-  input: inputWithId('user'),
+  input: (t) => ({ ...inputWithId('user')(t), ...expectedUpdatedAt('user')(t) }),
+  restrictions: ifUnchanged,
   results: [
     { field: 'deletedUserId', type: 'ID', description: 'The id of the deleted user.', value: ({ id }) => id },
     {
@@ -178,6 +181,13 @@ const deleteUserMutation = defineMutation('deleteUser', {
       type: ['ID'],
       description: 'The ids of the profiles that were deleted with these accounts.',
       value: ({ profileIds }) => profileIds,
+    },
+    {
+      field: 'user',
+      type: User,
+      description: 'The user as it is now, with CONFLICT of `expectedUpdatedAt`.',
+      scope: 'users:read',
+      current: 'only',
     },
   ],
   transaction: false,

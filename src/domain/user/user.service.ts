@@ -5,7 +5,14 @@ import { isPossibleId } from '../../engine/db/storable.ts'
 import { insertRow, insertRows } from '../../engine/db/write/insert.ts'
 import { GatewayError, invalidField } from '../../engine/errors.ts'
 import { parseInput } from '../../engine/input/rules.ts'
-import { deleteEach, type Outcome, writeEach, writeOne } from '../../engine/input/write-each.ts'
+import {
+  deleteEach,
+  type Outcome,
+  outcomesOf,
+  type TargetInput,
+  writeEach,
+  writeOne,
+} from '../../engine/input/write-each.ts'
 import { newUser, userChange } from './user.input.ts'
 import { userIds } from './user.ts'
 
@@ -42,19 +49,20 @@ function toNewUser({ viewer }: Context, input: NewUser): User {
 }
 
 /**
- * Changes users of the viewer's tenant. Absent fields keep their value. An input is rejected with NOT_FOUND for `id`.
+ * Changes users of the viewer's tenant. Absent fields keep their value. An input is rejected with NOT_FOUND for `id`,
+ * and with CONFLICT for `expectedUpdatedAt`.
  */
 export function updateUsers({ rows }: Context, inputs: readonly UserChange[]): Promise<Outcome<User>[]> {
   return writeEach(inputs, {
     parse({ id, ...input }) {
-      const { name, email, phone } = parseInput(userChange, input)
+      const { name, email, phone, expectedUpdatedAt } = parseInput(userChange, input)
       if (!isPossibleId(id)) throw userNotFound('id')
-      return { id, name: name ?? undefined, email: email ?? undefined, phone }
+      return { id, name: name ?? undefined, email: email ?? undefined, phone, expectedUpdatedAt }
     },
     unique: { id: ({ id }) => id },
     async write(changes) {
       const updated = await rows.update('User', ['name', 'email', 'phone'], changes)
-      return changes.map(({ id }) => updated.get(id) ?? userNotFound('id'))
+      return outcomesOf(changes, updated, (ids) => rows.find('User', ids), userNotFound)
     },
   })
 }
@@ -75,19 +83,19 @@ const profilesOfUser =
 
 /**
  * Deletes users of the viewer's tenant. Foreign keys delete their accounts, profiles and emails in the same statement.
- * An input is rejected with NOT_FOUND for `id`.
+ * An input is rejected with NOT_FOUND for `id`, and with CONFLICT for `expectedUpdatedAt`.
  */
-export function deleteUsers({ rows }: Context, inputs: readonly { id: string }[]) {
-  return deleteEach(
-    inputs,
-    async (ids) => {
-      const deleted = await rows.delete('User', ids, [accountsOfUser, profilesOfUser])
+export function deleteUsers({ rows }: Context, inputs: readonly TargetInput[]) {
+  return deleteEach(inputs, {
+    async remove(targets) {
+      const deleted = await rows.delete('User', targets, [accountsOfUser, profilesOfUser])
       return new Map(
         [...deleted].map(([id, [accountIds, profileIds]]) => [id, { id, accountIds, profileIds } as DeletedUser]),
       )
     },
-    userNotFound,
-  )
+    find: (ids) => rows.find('User', ids),
+    notFound: userNotFound,
+  })
 }
 
 export const deleteUser = writeOne(deleteUsers)

@@ -88,7 +88,10 @@ export const userTransfer: Transfer<UserRecord> = {
 export const userDeletion: Deletion = {
   event: 'USER_DELETED',
   async delete({ sql }, tenantAppId, ids) {
-    await rowsOf(sql, { tenantAppId }).delete('User', ids)
+    await rowsOf(sql, { tenantAppId }).delete(
+      'User',
+      ids.map((id) => ({ id })),
+    )
   },
 }
 

@@ -195,7 +195,7 @@ export async function deleteWebhook({ viewer, sql, rows }: Context, { id }: { re
   if (!isPossibleId(id)) throw webhookNotFound('id')
   // Millions of deliveries take longer than one statement may.
   await createDeliveryStore(sql).removeOf({ tenantAppId: viewer.tenantAppId, id })
-  if (!(await rows.delete('Webhook', [id])).has(id)) throw webhookNotFound('id')
+  if (!(await rows.delete('Webhook', [{ id }])).has(id)) throw webhookNotFound('id')
   return id
 }
 

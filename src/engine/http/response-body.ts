@@ -20,11 +20,11 @@ const audiences = {
 }
 
 /**
- * Sets the headers of a response that clients poll: a weak `ETag`, and the permission to store the response if it is
- * validated before each use. The tag is weak because the same response is also sent compressed. The type is JSON unless
- * the reply has one.
+ * Sets the headers of a response that clients poll: an `ETag`, and the permission to store the response if it is
+ * validated before each use. The type is JSON unless the reply has one.
  *
- * @param tag its tag, if it is known: {@link tagOf} the body and the header `Link`
+ * @param etag weak by default, because the same response is also sent compressed. A strong one, which `If-Match` can
+ *   name, gets another end then
  * @returns the body; undefined, with status 304, if the client has it already
  * @see https://www.rfc-editor.org/rfc/rfc9110#name-conditional-requests
  */
@@ -33,12 +33,13 @@ export function respondConditionally(
   reply: FastifyReply,
   body: string,
   audience: keyof typeof audiences = 'viewer',
-  tag = tagOf(reply, body),
+  etag = weakTag(tagOf(body)),
 ): string | undefined {
   const { cacheControl, dependsOn } = audiences[audience]
   const vary = [reply.getHeader('vary') ?? [], dependsOn].flat().join(', ')
-  reply.headers({ etag: `W/"${tag}"`, 'cache-control': cacheControl, vary })
-  if (includesTag(request.headers['if-none-match'], tag)) {
+  const known = knownTag(request.headers['if-none-match'], etag)
+  reply.headers({ etag: known ?? etag, 'cache-control': cacheControl, vary })
+  if (known !== undefined) {
     reply.code(304).removeHeader('content-type')
     return undefined
   }
@@ -47,18 +48,44 @@ export function respondConditionally(
 }
 
 /** The tag of a response. The link to the next page can appear while the page stays the same. */
-export function tagOf(reply: FastifyReply, body: string): string {
-  return hash('sha256', `${reply.getHeader('link') ?? ''}\n${body}`, 'base64url')
+export function tagOf(body: string, link = ''): string {
+  return hash('sha256', `${link}\n${body}`, 'base64url')
+}
+
+export const weakTag = (tag: string) => `W/"${tag}"`
+export const strongTag = (tag: string) => `"${tag}"`
+
+/**
+ * The `ETag` of the response that a client has already, by its header `If-None-Match`: it names the tag of the response
+ * in any encoding, weak or strong, or all tags. `Cache-Control: no-cache` of the request does not matter, unlike in the
+ * package `fresh`: the response is never older than the request, and `fetch` adds that header to every request with
+ * `If-None-Match`.
+ */
+function knownTag(header: string | undefined, etag: string): string | undefined {
+  if (header?.trim() === '*') return etag
+  const [own] = tagsIn(etag)
+  const known = tagsIn(header).find(({ opaque }) => withoutEncoding(opaque) === own?.opaque)
+  return known && (own?.isWeak ? etag : strongTag(known.opaque))
 }
 
 /**
- * Whether the header `If-None-Match` names the tag, weak or strong, or all tags. `Cache-Control: no-cache` of the
- * request does not matter, unlike in the package `fresh`: the response is never older than the request, and `fetch`
- * adds that header to every request with `If-None-Match`.
+ * Whether the header `If-Match` names the tag of a response, in any encoding. Weak tags never match: a proxy that has
+ * changed the response makes its tag weak.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc9110#section-13.1.1
  */
-function includesTag(header: string | undefined, tag: string): boolean {
-  if (header === undefined) return false
-  return header.trim() === '*' || [...header.matchAll(/"([^"]*)"/g)].some(([, opaque]) => opaque === tag)
+export function matchesTag(header: string, tag: string): boolean {
+  return tagsIn(header).some(({ opaque, isWeak }) => !isWeak && withoutEncoding(opaque) === tag)
+}
+
+function tagsIn(header = '') {
+  const tags = header.matchAll(/(W\/)?"([^"]*)"/g)
+  return Array.from(tags, ([, weak, opaque = '']) => ({ opaque, isWeak: weak !== undefined }))
+}
+
+/** `…uFU.br` ⇒ `…uFU`. Hashes have no point. */
+function withoutEncoding(opaque: string): string {
+  return opaque.replace(/\.(?:br|gzip)$/, '')
 }
 
 /** Shorter responses, in bytes, fit into one network packet anyway. */
@@ -148,6 +175,9 @@ const choices = new LRUCache<string, { readonly encoding: Encoding | undefined }
 })
 
 function setHeaders(reply: FastifyReply, encoding: Encoding): void {
+  const tag = reply.getHeader('etag')
+  // A strong tag names the bytes of one encoding.
+  if (typeof tag === 'string' && tag.startsWith('"')) reply.header('etag', tag.replace(/"$/, `.${encoding}"`))
   const vary = [reply.getHeader('vary') ?? []].flat().join(', ')
   if (!/accept-encoding/i.test(vary)) reply.header('vary', [vary, 'accept-encoding'].filter(Boolean).join(', '))
   // The length that a handler has set is that of the plain body.

@@ -115,6 +115,14 @@ export const count = z
 /** A time that the database can store. */
 export const time = z.date().check(rule('OUT_OF_RANGE', 'must be in the years 1 to 9999', isStorableTime))
 
+/** The rule of `expectedUpdatedAt`. Null would check nothing, and overwrite what the client means to keep. */
+export const expectedTime = z
+  .date()
+  .nullable()
+  .check(rule('REQUIRED', 'must not be null. Leave it out to write whatever has changed', (time) => time !== null))
+  .transform((time) => time ?? undefined)
+  .optional()
+
 /** A list with a maximum length, which is checked before its entries. */
 export function listOf<Entry extends z.ZodType>(entry: Entry, max: number) {
   const isShort = rule<unknown[]>('TOO_LONG', `must have at most ${max} entries`, (list) => list.length <= max)

@@ -1,5 +1,8 @@
+import { z } from 'zod'
 import { isPossibleId } from '../db/storable.ts'
+import type { Target } from '../db/write/owned-rows.ts'
 import { type FieldError, GatewayError, invalidInput } from '../errors.ts'
+import { expectedTime, parseInput } from './rules.ts'
 
 /** The result of an input, or why the input was rejected. */
 export type Outcome<Result> = Result | GatewayError
@@ -61,25 +64,61 @@ export function writeOne<Context, Input, Result>(
   }
 }
 
+const targetRules = z.object({ expectedUpdatedAt: expectedTime })
+
+/** An input that names a row and, maybe, the time of its last change. */
+export interface TargetInput {
+  readonly id: string
+  readonly expectedUpdatedAt?: Date | null | undefined
+}
+
 /**
- * @param remove deletes the rows that exist, and returns what is known of each by its id
- * @param notFound the rejection of the field `id` of an input, if there is no such row
- * @returns what is known of each deleted row, or the rejection
+ * The outcome of each input that changes or deletes a row. A row that exists and was not written is not as expected.
+ *
+ * @param written what was written, by the ids of the rows
+ * @param find reads the rows of inputs that expect a time
+ * @param notFound the rejection of the field `id`, if there is no such row
  */
-export function deleteEach<Deleted>(
-  inputs: readonly { readonly id: string }[],
-  remove: (ids: readonly string[]) => Promise<ReadonlyMap<string, Deleted>>,
+export async function outcomesOf<Result>(
+  targets: readonly Target[],
+  written: ReadonlyMap<string, Result>,
+  find: (ids: readonly string[]) => Promise<ReadonlyMap<string, unknown>>,
   notFound: (field: string) => GatewayError,
+): Promise<Outcome<Result>[]> {
+  const unwritten = targets.filter(({ id, expectedUpdatedAt }) => expectedUpdatedAt && !written.has(id))
+  const current = unwritten.length > 0 ? await find(unwritten.map(({ id }) => id)) : new Map()
+  return targets.map(({ id }) => written.get(id) ?? (current.has(id) ? changedSince(current.get(id)) : notFound('id')))
+}
+
+/** The rejection of a write to a row that is not as its client expects. @param current the row as it is now */
+export function changedSince(current: unknown): GatewayError {
+  const message =
+    'is not the time of the last change. Apply the change to the object as it is now, and send its updatedAt'
+  return invalidInput([{ field: 'expectedUpdatedAt', code: 'CONFLICT', message }], current)
+}
+
+interface Deletion<Deleted> {
+  /** Deletes the rows that exist and are as expected, and returns what is known of each by its id. */
+  readonly remove: (targets: readonly Target[]) => Promise<ReadonlyMap<string, Deleted>>
+  readonly find: (ids: readonly string[]) => Promise<ReadonlyMap<string, unknown>>
+  /** The rejection of the field `id` of an input, if there is no such row. */
+  readonly notFound: (field: string) => GatewayError
+}
+
+/** Returns what is known of each deleted row, or the rejection. */
+export function deleteEach<Deleted>(
+  inputs: readonly TargetInput[],
+  { remove, find, notFound }: Deletion<Deleted>,
 ): Promise<Outcome<Deleted>[]> {
   return writeEach(inputs, {
-    parse({ id }) {
+    parse({ id, ...input }): Target {
+      const { expectedUpdatedAt } = parseInput(targetRules, input)
       if (!isPossibleId(id)) throw notFound('id')
-      return id
+      return { id, expectedUpdatedAt }
     },
-    unique: { id: (id) => id },
-    async write(ids) {
-      const deleted = await remove(ids)
-      return ids.map((id) => deleted.get(id) ?? notFound('id'))
+    unique: { id: ({ id }) => id },
+    async write(targets) {
+      return outcomesOf(targets, await remove(targets), find, notFound)
     },
   })
 }

@@ -11,8 +11,8 @@ import { compressResponse, respondConditionally } from '../../engine/http/respon
 import { jsonSchemaOf } from '../../engine/input/json-schema.ts'
 import { packageVersion } from '../../engine/telemetry/package-version.ts'
 import type { Route } from '../route.ts'
-import { routes } from '../routes.ts'
-import { notFound, type StoredOperation, storeOperation, typeAt } from '../stored-operation.ts'
+import { readOf, routes } from '../routes.ts'
+import { notFound, preconditionFailed, type StoredOperation, storeOperation, typeAt } from '../stored-operation.ts'
 import { bodySchema, componentOf, inputSchema, type Json } from './json-schema.ts'
 import source from './texts.json' with { type: 'json' }
 
@@ -92,6 +92,7 @@ function describeRoute(route: Route, stored: StoredOperation, schemas: Record<st
         ...(example !== undefined && { example }),
       })),
       isRead ? texts.parameters.ifNoneMatch : texts.parameters.idempotencyKey,
+      ...(readOf(route) ? [texts.parameters.ifMatch] : []),
     ],
     ...(body && {
       requestBody: {
@@ -140,7 +141,8 @@ function successOf(
     : { '200': { description: 'OK.', headers: ofHeaders, content } }
 }
 
-function statusesOf({ parameters, body, method }: Route): number[] {
+function statusesOf(route: Route): number[] {
+  const { parameters, body, method } = route
   const hasPath = parameters.some((parameter) => parameter.in === 'path')
   const hasInput = body !== undefined || parameters.some((parameter) => parameter.in === 'query')
   const isWrite = method !== 'GET'
@@ -151,6 +153,7 @@ function statusesOf({ parameters, body, method }: Route): number[] {
     ...(hasPath ? [404] : []),
     408,
     ...(isWrite ? [409] : []),
+    ...(readOf(route) ? [412] : []),
     // A GET may have a body that the route does not read.
     413,
     415,
@@ -177,6 +180,7 @@ const errors = [
   notFound(),
   new GatewayError('REQUEST_TIMEOUT', 'The request was not complete in time.'),
   new GatewayError('IDEMPOTENCY_KEY_IN_USE', 'The first request with this idempotency key is still running.'),
+  preconditionFailed(),
   new GatewayError('PAYLOAD_TOO_LARGE', 'The body may have at most 1 MiB.'),
   new GatewayError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as application/json.'),
   new GatewayError('EXPECTATION_FAILED', 'The only supported value of the header expect is 100-continue.'),

@@ -21,19 +21,31 @@ function idIn(typename: Typename, tables: Tables, { below, pick }: Random): stri
   return rows.length === 0 || below(10) === 0 ? pick(['nobody', '']) : pick(rows).id
 }
 
-const withId =
+/** At times the time of the last change of a row, and at times another one. */
+function expectation(row: Row | undefined, { below, pick }: Random): Input {
+  const other = '2020-01-01T00:00:00.000Z'
+  return below(3) === 0 ? { expectedUpdatedAt: pick([row?.['updatedAt'] ?? other, other]) } : {}
+}
+
+/** The id of a row, and maybe the time of its last change. */
+const target =
   (typename: Typename): CreateInput =>
-  (tables, random) => ({ id: idIn(typename, tables, random) })
+  (tables, random) => {
+    const id = idIn(typename, tables, random)
+    const rows: readonly Row[] = tables[typename]
+    const row = rows.find((one) => one.id === id)
+    return { id, ...expectation(row, random) }
+  }
 
 /** The inputs of the mutations. Each is also the input of the mutation for many. */
 export const inputs: Readonly<Record<string, CreateInput>> = {
   createUser: (_, { pick }) => ({ name: pick(names), email: pick(addresses), phone: pick(['1', '+1 2']) }),
   updateUser: (tables, random) => ({
-    id: idIn('User', tables, random),
+    ...target('User')(tables, random),
     ...some(random, { name: random.pick([...names, null]), email: random.pick([...addresses, null]) }),
     ...some(random, { phone: random.pick(['3', null]) }),
   }),
-  deleteUser: withId('User'),
+  deleteUser: target('User'),
   linkAccount: (tables, random) => {
     const { below, pick } = random
     // Sometimes the platform account is linked already: to the same user, or to another.
@@ -48,15 +60,28 @@ export const inputs: Readonly<Record<string, CreateInput>> = {
     }
   },
   updateAccount: (tables, random) => ({
-    id: idIn('Account', tables, random),
+    ...target('Account')(tables, random),
     ...some(random, {
       displayName: random.pick([...names, null]),
       status: random.pick(['EXPIRED', 'CONNECTED', null]),
     }),
   }),
-  unlinkAccount: withId('Account'),
-  syncProfile: (tables, random) => ({
-    accountId: idIn('Account', tables, random),
+  unlinkAccount: target('Account'),
+  syncProfile: (tables, random) => {
+    const accountId = idIn('Account', tables, random)
+    const profile = tables.Profile.find((row) => row['accountId'] === accountId)
+    return { accountId, ...expectation(profile, random), ...profileFields(random) }
+  },
+  createJob: (_, random) => ({
+    jobType: random.pick(['render', 'fetch_content', '1']),
+    ...some(random, { payload: random.pick([{ b: 1, a: [null] }, {}, null]), maxAttempts: random.pick([1, 100, 101]) }),
+    ...some(random, { runAt: '2030-01-01T00:00:00.000Z', idempotencyKey: `key_${random.below(20)}` }),
+  }),
+}
+
+/** Some of the fields of a profile. */
+function profileFields(random: Random): Input {
+  return {
     ...some(random, {
       username: random.pick(['ada', null]),
       country: random.pick(['DE', 'FR', null]),
@@ -80,12 +105,7 @@ export const inputs: Readonly<Record<string, CreateInput>> = {
         ],
       ]),
     }),
-  }),
-  createJob: (_, random) => ({
-    jobType: random.pick(['render', 'fetch_content', '1']),
-    ...some(random, { payload: random.pick([{ b: 1, a: [null] }, {}, null]), maxAttempts: random.pick([1, 100, 101]) }),
-    ...some(random, { runAt: '2030-01-01T00:00:00.000Z', idempotencyKey: `key_${random.below(20)}` }),
-  }),
+  }
 }
 
 /** The mutation for many: `syncProfile` ⇒ `syncProfiles`. There is none for `updateAccount`. */

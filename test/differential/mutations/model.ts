@@ -10,6 +10,8 @@ import type { Input } from './inputs.ts'
 export interface Rejection {
   readonly field: string
   readonly code: string
+  /** The row that has changed since the time that the input expects. */
+  readonly current?: Row
 }
 
 /** What became of an input: a row, the id of a deleted one, or why it was rejected. */
@@ -88,9 +90,10 @@ export class Model {
     return this.created('User', { name: String(name).trim(), email, phone })
   }
 
-  updateUser({ id, name, email, phone }: Input): Result {
+  updateUser({ id, name, email, phone, expectedUpdatedAt }: Input): Result {
     const row = this.owned('User', id)
     if (!row) return notFound('id')
+    if (isOther(row, expectedUpdatedAt)) return conflict(row)
     return this.changed('User', row, {
       ...(name != null && { name: String(name).trim() }),
       ...(email != null && { email }),
@@ -98,8 +101,10 @@ export class Model {
     })
   }
 
-  deleteUser({ id }: Input): Result {
-    if (!this.owned('User', id)) return notFound('id')
+  deleteUser({ id, expectedUpdatedAt }: Input): Result {
+    const row = this.owned('User', id)
+    if (!row) return notFound('id')
+    if (isOther(row, expectedUpdatedAt)) return conflict(row)
     this.delete('User', 'id', [String(id)])
     return String(id)
   }
@@ -115,22 +120,25 @@ export class Model {
     return this.created('Account', { ...values, ...(id != null && { id }) })
   }
 
-  updateAccount({ id, displayName, status }: Input): Result {
+  updateAccount({ id, displayName, status, expectedUpdatedAt }: Input): Result {
     const row = this.owned('Account', id)
     if (!row) return notFound('id')
+    if (isOther(row, expectedUpdatedAt)) return conflict(row)
     return this.changed('Account', row, {
       ...(displayName != null && { displayName }),
       ...(status != null && { status }),
     })
   }
 
-  unlinkAccount({ id }: Input): Result {
-    if (!this.owned('Account', id)) return notFound('id')
+  unlinkAccount({ id, expectedUpdatedAt }: Input): Result {
+    const row = this.owned('Account', id)
+    if (!row) return notFound('id')
+    if (isOther(row, expectedUpdatedAt)) return conflict(row)
     this.delete('Account', 'id', [String(id)])
     return String(id)
   }
 
-  syncProfile({ accountId, emails, ...given }: Input): Result {
+  syncProfile({ accountId, emails, expectedUpdatedAt, ...given }: Input): Result {
     const account = this.owned('Account', accountId)
     if (!account) return notFound('accountId')
     const lists = ['addresses', 'phoneNumbers', 'unsupportedFields']
@@ -141,6 +149,7 @@ export class Model {
       ]),
     )
     const existing = this.all('Profile').find((row) => row['accountId'] === accountId)
+    if (isOther(existing, expectedUpdatedAt)) return conflict(existing)
     const { platform, platformAccountId } = account
     const after = this.after.Profile.find((row) => row['accountId'] === accountId)
     const profile = existing
@@ -179,3 +188,11 @@ export class Model {
 }
 
 const notFound = (field: string) => [{ field, code: 'NOT_FOUND' }]
+
+function isOther(row: Row | undefined, expected: unknown): boolean {
+  return expected !== undefined && Date.parse(String(row?.['updatedAt'])) !== Date.parse(String(expected))
+}
+
+const conflict = (current: Row | undefined) => [
+  { field: 'expectedUpdatedAt', code: 'CONFLICT', ...(current && { current }) },
+]

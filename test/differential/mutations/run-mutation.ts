@@ -27,6 +27,15 @@ const resultFields: Readonly<Record<string, string>> = {
   createJob: 'job',
 }
 
+/** The field of a payload that has the row that was not written, because it has changed. */
+const currentFields: Readonly<Record<string, string>> = {
+  updateUser: 'user',
+  deleteUser: 'user',
+  updateAccount: 'account',
+  unlinkAccount: 'account',
+  syncProfile: 'profile',
+}
+
 /** A mutation, which has one input or, as its companion, many. */
 interface Mutation extends Operation {
   readonly one: string
@@ -150,8 +159,10 @@ function payloadOf({ one, name }: Mutation, all: readonly Input[], model: Model,
 
 function toPayload(one: string, result: Result, path: readonly string[]) {
   const rejections: readonly Rejection[] = Array.isArray(result) ? result : []
+  const current = rejections[0]?.current
   return {
     [resultFields[one] ?? '']: rejections.length > 0 ? null : result,
+    ...(current && { [currentFields[one] ?? '']: current }),
     userErrors: rejections.map(({ field, code }) => ({ code, field: [...path, ...field.split('.')] })),
   }
 }

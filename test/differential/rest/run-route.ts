@@ -27,6 +27,7 @@ const requests: Readonly<Record<string, (world: World, random: Random, url: stri
   '/users/:id': requestById,
   '/users/:id/accounts': requestById,
   '/accounts/:id': requestById,
+  '/accounts/:id/profile': requestById,
   '/fusion/profiles'({ other }, { below, pick }) {
     const ids = Array.from({ length: below(6) }, () => pick([...other.view.rows.Account.map(({ id }) => id), 'nobody']))
     const isJson = ids.length === 0 || below(2) === 0

@@ -11,13 +11,23 @@ import {
   changeColumns,
   changedValue,
   changeValues,
+  expectedColumn,
+  type GivenValue,
   givenParameters,
+  isAsExpected,
   isChangedBy,
+  timeOfChange,
   unnestRows,
 } from './unnest.ts'
 
 /** Rows by their ids. */
 export type RowsById<M extends Model> = ReadonlyMap<string, Row<M>>
+
+/** A row to write. With the time of its last change, it is left as it is if it has changed since. */
+export interface Target {
+  readonly id: string
+  readonly expectedUpdatedAt?: Date | undefined
+}
 
 /**
  * The writes of one request. They change rows of one owner only, any number of them with one statement. Ids that no
@@ -33,19 +43,22 @@ export interface OwnedRows {
   lock<M extends Model>(model: M, ids: readonly string[], strength: 'UPDATE' | 'KEY SHARE'): Promise<RowsById<M>>
   /** Inserts rows. Rows that violate a unique constraint are left out. */
   insert<M extends Model>(model: M, rows: readonly Omit<InsertedRow, 'tenantAppId'>[]): Promise<RowsById<M>>
-  /** Changes the given fields of rows, and the time of their last change if a value is another one. */
+  /**
+   * Changes the given fields of rows, and the time of their last change if a value is another one. Whether a row is as
+   * expected is checked by the statement itself, after it has waited for other writers.
+   */
   update<M extends Model>(
     model: M,
     fields: readonly string[],
-    changes: readonly (Change & { readonly id: string })[],
+    changes: readonly (Change & Target)[],
   ): Promise<RowsById<M>>
   /**
-   * Deletes rows. Foreign keys delete what belongs to them.
+   * Deletes rows. Foreign keys delete what belongs to them. Whether a row is as expected is checked as for `update`.
    *
    * @param values what it also returns of each row: SQL, in which `$1` is the tenant. They see what belongs to the row
    * @returns the values of each deleted row, by its id
    */
-  delete(model: Model, ids: readonly string[], values?: readonly string[]): Promise<ReadonlyMap<string, unknown[]>>
+  delete(model: Model, targets: readonly Target[], values?: readonly string[]): Promise<ReadonlyMap<string, unknown[]>>
 }
 
 const ownershipOf = createOwnerships(dataModel)
@@ -109,26 +122,41 @@ export function rowsOf(sql: Sql, owner: Owner): OwnedRows {
       const table = dataModel(of)
       const changed = fields.map((field) => table.columnOf(field))
       const arity = arityOf(changes)
-      const text = () => `${updateText(table, fields, first, arity)} WHERE ${conditionOn(of)} AND "id" = "given_id"`
+      const text = () => `${updateText(table, fields, first, arity)} WHERE ${conditionOn(of)} AND ${isGiven}`
       const update = prepared(`update ${of} ${kind} ${arity} ${fields.join()}`, () => write(text(), columnsOf(of).list))
-      // In the order of the ids, in which others lock them too.
-      const inOrder = changes.toSorted((one, other) => (one.id < other.id ? -1 : 1))
       return rowsById(of, update, [
         ...parameters,
         new Date().toISOString(),
-        ...givenParameters(inOrder, [({ id }) => id, ...changeValues(changed)], arity),
+        ...givenParameters(inOrder(changes), [...targetValues, ...changeValues(changed)], arity),
       ])
     },
 
-    async delete(of, ids, values = []) {
+    async delete(of, targets, values = []) {
+      const arity = arityOf(targets)
+      const given = unnestRows(targetColumns, first, arity)
       const returning = ['"id"', ...values].join(', ')
-      const remove = prepared(`delete ${of} ${kind} ${returning}`, () =>
-        write(`DELETE FROM "${dataModel(of).name}" ${where(of)}`, returning),
+      const remove = prepared(`delete ${of} ${kind} ${arity} ${returning}`, () =>
+        write(`DELETE FROM "${dataModel(of).name}" USING ${given} WHERE ${conditionOn(of)} AND ${isGiven}`, returning),
       )
-      const deleted = await sql.query(remove, [...parameters, ids])
+      const deleted = await sql.query(remove, [
+        ...parameters,
+        ...givenParameters(inOrder(targets), targetValues, arity),
+      ])
       return new Map(deleted.map(([id, ...others]) => [String(id), others]))
     },
   }
+}
+
+const targetColumns = ['id', expectedColumn]
+const targetValues: readonly ((target: Target) => GivenValue | undefined)[] = [
+  ({ id }) => id,
+  ({ expectedUpdatedAt }) => expectedUpdatedAt,
+]
+const isGiven = `"id" = "given_id" AND ${isAsExpected('"updated_at"')}`
+
+/** In the order of the ids, in which others lock them too. */
+function inOrder<Row extends Target>(targets: readonly Row[]): Row[] {
+  return targets.toSorted((one, other) => (one.id < other.id ? -1 : 1))
 }
 
 /** Changes fields of the rows in the table `given`. The first parameter is the time. */
@@ -138,7 +166,7 @@ function updateText(table: Table, fields: readonly string[], first: number, arit
   const isChange = columns.map((column) => isChangedBy(column, `"${column.column}"`)).join(' OR ')
   return (
     `UPDATE "${table.name}" SET ${sets.join(', ')}, ` +
-    `"updated_at" = CASE WHEN ${isChange} THEN $${first}::timestamptz ELSE "updated_at" END ` +
-    `FROM ${unnestRows(['id', ...changeColumns(columns)], first + 1, arity)}`
+    `"updated_at" = CASE WHEN ${isChange} THEN ${timeOfChange(`$${first}`, '"updated_at"')} ELSE "updated_at" END ` +
+    `FROM ${unnestRows([...targetColumns, ...changeColumns(columns)], first + 1, arity)}`
   )
 }

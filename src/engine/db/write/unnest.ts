@@ -1,5 +1,6 @@
 import type { Column } from '../data-model.ts'
 import type { Parameter } from '../statement.ts'
+import { lastTime } from '../storable.ts'
 
 /** The value of a column: text, or a value whose text PostgreSQL can read. */
 export type GivenValue = string | number | bigint | boolean | Date | readonly string[] | null
@@ -65,6 +66,24 @@ export function isChangedBy(column: Column, before: string): string {
   const text = column.type === 'Json' ? '::text' : ''
   return `${setsColumn(column)} AND ${before}${text} IS DISTINCT FROM ${givenValue(column)}${text}`
 }
+
+/**
+ * The time of a change: `now`, but at least a millisecond after the change before, so that each change has another
+ * time, whichever clock it is from. `updated_at` has milliseconds. For a new row, the time `before` is null.
+ */
+export function timeOfChange(now: string, before: string): string {
+  const last = new Date(lastTime).toISOString()
+  return `least(greatest(${now}::timestamptz, ${before} + interval '1 millisecond'), '${last}'::timestamptz)`
+}
+
+/** Whether a row has the time of the last change that its writer expects. Null expects nothing. */
+export function isAsExpected(updatedAt: string): string {
+  const expected = givenName(expectedColumn)
+  return `(${expected} IS NULL OR ${updatedAt} = ${expected}::timestamptz)`
+}
+
+/** The column of given rows with the expected time of the last change. */
+export const expectedColumn = 'expected_updated_at'
 
 /** Fields to set. Those that are absent or undefined keep their value. */
 export type Change = Readonly<Record<string, GivenValue | undefined>>

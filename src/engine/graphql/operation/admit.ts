@@ -44,8 +44,8 @@ export function createAdmissions(rateLimit: RateLimit, usage: UsageRecorder) {
      *   maximum, and the headers of the response
      */
     async admit(request: OperationRequest): Promise<Admission> {
-      const { operation, variables, bodyLength } = request
-      const ofFields = operation.costOf(variables)
+      const { operation, variables, bodyLength, precondition } = request
+      const ofFields = operation.costOf(variables) + (precondition?.cost ?? 0)
       const cost = Math.max(ofFields, pointsOfLength(bodyLength))
       try {
         if (cost > maxCost) throw tooExpensive(cost, maxCost)

@@ -1,6 +1,7 @@
 import {
   type ExecutionResult,
   execute,
+  type FieldNode,
   GraphQLError,
   type GraphQLErrorExtensions,
   type Source,
@@ -42,6 +43,19 @@ export interface OperationRequest extends Execution {
   readonly withPosition?: boolean
   /** With a key, a mutation runs once however often it is sent. */
   readonly idempotencyKey?: IdempotencyKey | undefined
+  /** Only for mutations. */
+  readonly precondition?: Precondition | undefined
+}
+
+/** Decides whether a mutation is executed, by what it reads. With an idempotency key, both are one transaction. */
+export interface Precondition {
+  /** The points of what it reads. */
+  readonly cost: number
+  /**
+   * @returns the variables to execute the mutation with
+   * @throws GatewayError why the mutation is not executed. The result has this error
+   */
+  readonly check: (context: Context) => Promise<Values>
 }
 
 /** The result of an operation, and headers of the response. */
@@ -71,6 +85,25 @@ export async function executeOperation(execution: Execution, event?: unknown): P
   }
   return context.trace ? context.trace.operation(operation.kind, operation.name, run) : run()
 }
+
+/** Executes an operation, unless it is a mutation whose precondition does not hold. */
+export async function executeIfPossible(request: ConditionalExecution): Promise<ExecutionResult> {
+  const { operation, context, precondition } = request
+  if (!precondition) return executeOperation(request)
+  let variables: Values
+  try {
+    variables = await precondition.check(context)
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    const [field] = operation.definition.selectionSet.selections as readonly FieldNode[]
+    const path = field ? [field.name.value] : []
+    const located = new GraphQLError(error.message, { path, originalError: error })
+    return { data: null, errors: [toClientError(located, context.log)] }
+  }
+  return executeOperation({ ...request, variables })
+}
+
+type ConditionalExecution = Pick<OperationRequest, keyof Execution | 'precondition'>
 
 async function runOperation({ operation, variables, context }: Execution, event: unknown): Promise<ExecutionResult> {
   const { errors, coerced = {} } = operation.coerce(variables)
@@ -135,7 +168,7 @@ function logOnce(log: Logger): Logger {
  *   which are not stored
  */
 export async function executeOnce(
-  execution: Execution,
+  execution: ConditionalExecution,
   { key, request }: IdempotencyKey,
   idempotency: Idempotency,
 ): Promise<{ readonly result: ExecutionResult; readonly isReplay: boolean; readonly isStored: boolean }> {
@@ -156,7 +189,7 @@ export async function executeOnce(
     { viewer, idempotencyKey: key, request },
     (transaction) => {
       lines = []
-      return executeOperation({ ...execution, context: { ...context, ...within(transaction), log } })
+      return executeIfPossible({ ...execution, context: { ...context, ...within(transaction), log } })
     },
     isFinal,
   )

@@ -15,7 +15,13 @@ import {
   pointsOfLength,
   requireResponseLength,
 } from './admit.ts'
-import { countErrors, executeOnce, executeOperation, type OperationRequest, type OperationResponse } from './execute.ts'
+import {
+  countErrors,
+  executeIfPossible,
+  executeOnce,
+  type OperationRequest,
+  type OperationResponse,
+} from './execute.ts'
 import { createPreparer, type Preparation, type PreparedOperation, type Preparer } from './prepare/prepare.ts'
 import type { Schemas } from './prepare/schemas.ts'
 import { type ChangeLog, createResponseMemory } from './response-memory.ts'
@@ -212,7 +218,7 @@ export function createOperations(options: OperationsOptions): Operations {
     if (operation.kind === 'mutation' && idempotencyKey !== undefined) {
       return executeOnce(request, idempotencyKey, services.idempotency)
     }
-    return { result: await executeOperation(request), isReplay: false, isStored: false }
+    return { result: await executeIfPossible(request), isReplay: false, isStored: false }
   }
 
   return {

@@ -1,9 +1,10 @@
+import type { GraphQLResolveInfo } from 'graphql'
 import { type Context, writeIn } from '../../context.ts'
 import { GatewayError, invalidField } from '../../errors.ts'
 import type { Outcome } from '../../input/write-each.ts'
 import { builder } from './builder.ts'
 import type { FieldMetadata } from './field-metadata.ts'
-import type { DefinedMutation, Payload } from './mutation.ts'
+import { type DefinedMutation, type Payload, rejected, withNulls } from './mutation.ts'
 
 const maxInputs = 100
 
@@ -43,7 +44,12 @@ export function defineBulkMutation<Input, Result>(
     }),
   })
 
-  async function resolve(context: Context, inputs: readonly Input[]): Promise<Payload<Result>[]> {
+  async function resolve(
+    context: Context,
+    given: readonly Input[],
+    info: GraphQLResolveInfo,
+  ): Promise<Payload<Result>[]> {
+    const inputs = withNulls(one.restrictions, given, info)
     if (inputs.length > maxInputs) throw invalidField('inputs', 'TOO_LONG', `must have at most ${maxInputs} entries`)
     if (inputs.length === 0) return []
     return (await writeIn(context, { transaction }, (own) => run(own, inputs))).map(toPayload)
@@ -63,7 +69,7 @@ export function defineBulkMutation<Input, Result>(
           description: `${inputsDescription}: at most ${maxInputs}.`,
         }),
       },
-      resolve: (_, args, context) => resolve(context, args.inputs as readonly Input[]),
+      resolve: (_, args, context, info) => resolve(context, args.inputs as readonly Input[], info),
     }),
   )
 }
@@ -76,6 +82,5 @@ function extraOf({ cost }: Pick<FieldMetadata, 'cost'>) {
 
 function toPayload<Result>(outcome: Outcome<Result>, index: number): Payload<Result> {
   if (!(outcome instanceof GatewayError)) return { result: outcome, userErrors: [] }
-  const userErrors = outcome.fields.map(({ field, ...error }) => ({ field: `inputs.${index}.${field}`, ...error }))
-  return { result: null, userErrors }
+  return rejected(outcome, (field) => `inputs.${index}.${field}`)
 }

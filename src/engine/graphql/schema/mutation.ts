@@ -18,7 +18,10 @@ const UserErrorCode = builder.enumType('UserErrorCode', {
     TOO_LONG: { description: 'The value is too long or has too many entries.' },
     OUT_OF_RANGE: { description: 'The value is outside of the allowed range.' },
     NOT_FOUND: { description: 'No object of this tenant has this id.' },
-    CONFLICT: { description: 'Another object has the same id or key, or the object is in another state.' },
+    CONFLICT: {
+      description:
+        'Another object has the same id or key, or the object is in another state or has changed since it was read.',
+    },
     DUPLICATE: { description: 'An earlier input of the same call has the same id, key or account.' },
   } satisfies Record<FieldErrorCode, { description: string }>,
 })
@@ -42,6 +45,14 @@ const UserError = builder.objectRef<FieldError>('UserError').implement({
 export interface Payload<Result> {
   readonly result: Result | null
   readonly userErrors: readonly FieldError[]
+  /** The row as it is now, if it was not written because it has changed since the client has read it. */
+  readonly current?: unknown
+}
+
+/** The payload of a rejected input. */
+export function rejected({ fields, current }: GatewayError, toField = (field: string) => field): Payload<never> {
+  const userErrors = fields.map(({ field, ...error }) => ({ field: toField(field), ...error }))
+  return { result: null, userErrors, current }
 }
 
 interface ResultField<Result> {
@@ -53,6 +64,8 @@ interface ResultField<Result> {
   readonly cost?: FieldCost
   /** Its value, if it is not the whole result. */
   readonly value?: (result: Result, context: Context) => unknown
+  /** Whether it shows `current` of the payload: if there is no result, or nothing else. */
+  readonly current?: 'instead' | 'only'
 }
 
 /** `never` until the fields are inferred, so that TypeScript infers them before it checks `run`. */
@@ -91,11 +104,25 @@ export const inputWithId = (resource: string) => (t: InputFields) => ({
   id: t.id({ required: true, description: `The id of the ${resource}.` }),
 })
 
+/** The restriction of a mutation to a row that has not changed since the client has read it. */
+export const ifUnchanged: Restrictions = { fields: ['expectedUpdatedAt'] }
+
+/** The field of an input with this restriction. */
+export const expectedUpdatedAt = (resource: string) => (t: InputFields) => ({
+  expectedUpdatedAt: t.field({
+    type: 'DateTime',
+    description:
+      `The \`updatedAt\` of the ${resource}, as the client has read it. If the ${resource} has another one by now, nothing is ` +
+      'written and the error is CONFLICT. Absent: nothing is checked.',
+  }),
+})
+
 /** A mutation that is defined. `defineBulkMutation` defines its companion for many inputs. */
 export interface DefinedMutation<Input, Result> extends Pick<FieldMetadata, 'isSecret' | 'cost'> {
   readonly name: string
   readonly scope: Scope
   readonly transaction: boolean
+  readonly restrictions: Restrictions
   readonly input: InputRef<Input>
   readonly payload: ObjectRef<Types, Payload<Result>>
 }
@@ -134,7 +161,7 @@ export function defineMutation<Result, Fields extends InputFieldMap = never>(
       await prepare?.(context, given)
       return { result: await writeIn(context, { transaction }, (own) => run(own, given)), userErrors: [] }
     } catch (error) {
-      if (error instanceof GatewayError && error.fields.length > 0) return { result: null, userErrors: error.fields }
+      if (error instanceof GatewayError && error.fields.length > 0) return rejected(error)
       throw error
     }
   }
@@ -151,7 +178,8 @@ export function defineMutation<Result, Fields extends InputFieldMap = never>(
       resolve: (_, args, context, info) => resolve(context, (args as typeof args & { input: never }).input, info),
     }),
   )
-  return { name, scope, isSecret, cost, transaction, input: input as unknown as InputRef<InputOf<Fields>>, payload }
+  const ofFields = input as unknown as InputRef<InputOf<Fields>>
+  return { name, scope, isSecret, cost, transaction, restrictions, input: ofFields, payload }
 }
 
 function definePayload<Result>(name: string, typename: string, results: readonly ResultField<Result>[]) {
@@ -160,18 +188,20 @@ function definePayload<Result>(name: string, typename: string, results: readonly
     description: `Result of \`${name}\`.`,
     fields: (t) => ({
       ...Object.fromEntries(
-        results.map(({ field, type, scope: ownScope = 'inherited', cost = {}, value = unchanged, ...shown }) => [
-          field,
-          t.field({
-            type,
-            scope: ownScope,
-            cost,
-            nullable: true,
-            description: `${shown.description} Null if the input was rejected.`,
-            resolve: ({ result }: Payload<Result>, _: object, context: Context) =>
-              (result === null ? null : value(result, context)) as never,
-          }),
-        ]),
+        results.map(
+          ({ field, type, scope: ownScope = 'inherited', cost = {}, value = unchanged, current, ...shown }) => [
+            field,
+            t.field({
+              type,
+              scope: ownScope,
+              cost,
+              nullable: true,
+              description: `${shown.description} ${whenNull[current ?? 'never']}`,
+              resolve: (payload: Payload<Result>, _: object, context: Context) =>
+                shownOf(payload, value, current, context) as never,
+            }),
+          ],
+        ),
       ),
       userErrors: t.field({
         type: [UserError],
@@ -180,6 +210,22 @@ function definePayload<Result>(name: string, typename: string, results: readonly
       }),
     }),
   })
+}
+
+const whenNull = {
+  never: 'Null if the input was rejected.',
+  instead: 'With CONFLICT of `expectedUpdatedAt`, as it is now. Null if the input was rejected for another reason.',
+  only: 'Null otherwise.',
+}
+
+function shownOf<Result>(
+  { result, current = null }: Payload<Result>,
+  value: (result: Result, context: Context) => unknown,
+  shows: ResultField<Result>['current'],
+  context: Context,
+): unknown {
+  if (shows === 'only' || result === null) return shows ? current : null
+  return value(result, context)
 }
 
 type Info = Pick<GraphQLResolveInfo, 'fieldNodes' | 'variableValues'>
@@ -216,6 +262,26 @@ function requireRestrictions(
 
   for (const name of [...fields, ...nullable]) check([name], own(input, name), fieldOf(argument, name))
   if (errors.length > 0) throw invalidInput(errors)
+}
+
+/**
+ * The inputs of a bulk mutation. A restriction that is a variable without a value is null, so that the rules of the
+ * input reject it without stopping the others.
+ */
+export function withNulls<Input>(
+  { fields }: Restrictions,
+  inputs: readonly Input[],
+  { fieldNodes, variableValues }: Info,
+): readonly Input[] {
+  const argument = fieldNodes[0]?.arguments?.find(({ name }) => name.value === 'inputs')?.value
+  if (argument?.kind !== Kind.LIST) return inputs
+  return inputs.map((input, index) => {
+    const isAbsent = (name: string) => {
+      const node = fieldOf(argument.values[index], name)
+      return node?.kind === Kind.VARIABLE && !Object.hasOwn(variableValues, node.name.value)
+    }
+    return { ...input, ...Object.fromEntries(fields.filter(isAbsent).map((name) => [name, null])) }
+  })
 }
 
 /** The fields of an object that have a value, or a variable in the document. */
