@@ -105,7 +105,8 @@ export async function checkSystem({
       primary = backup
       adminUrl = backup.adminUrl
       system.retarget(backup)
-      await untilSettled(sql, people, { isRestored: true, mayFail: () => !end?.aborted })
+      const until = performance.now() + 60_000
+      await untilSettled(sql, people, { isRestored: true, mayFail: () => performance.now() < until && !end?.aborted })
     })
 
   const move = () =>

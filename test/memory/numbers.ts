@@ -45,6 +45,8 @@ export class Numbers {
   restore(found: number | undefined): void {
     const number = found ?? 0
     for (let other = 1; other <= this.begun; other += 1) if (other !== number) this.rolledBack.add(other)
+    // A write without a response can have ended after its failure was noted.
+    this.rolledBack.delete(number)
     this.acknowledged = number
     this.seen.clear()
   }
