@@ -144,8 +144,8 @@ describe.skipIf(!hasServer)('/ready is not 200 while writes would fail', () => {
        CREATE SEQUENCE stranger_number; CREATE FUNCTION search_fold(integer) RETURNS integer LANGUAGE sql AS 'SELECT 1';
        CREATE AGGREGATE stranger_sum (integer) (SFUNC = int4pl, STYPE = integer);
        REVOKE ALL ON FUNCTION search_fold(integer), stranger_sum(integer) FROM PUBLIC;
-       REVOKE ALL ON SEQUENCE event_number, event_announced FROM PUBLIC, "${role()}";
-       GRANT USAGE ON SEQUENCE event_number TO "${role()}"; GRANT USAGE, UPDATE ON SEQUENCE event_announced TO "${role()}";
+       REVOKE ALL ON SEQUENCE event_number, event_announced, event_truncations FROM PUBLIC, "${role()}";
+       GRANT USAGE ON SEQUENCE event_number, event_truncations TO "${role()}"; GRANT USAGE, UPDATE ON SEQUENCE event_announced TO "${role()}";
        REVOKE INSERT, DELETE ON tenant_app, event_state FROM "${role()}"; REVOKE UPDATE ON event FROM "${role()}";
        REVOKE DELETE ON profile FROM "${role()}"; REVOKE EXECUTE ON FUNCTION write_events FROM PUBLIC, "${role()}"`,
     )

@@ -1,6 +1,11 @@
 import pg from 'pg'
+import type { Cluster } from '../support/cluster.ts'
+import { readBlocks } from '../support/docs.ts'
+import { migrate, roleOf } from '../support/migrate.ts'
+import { run } from '../support/postgresql.ts'
 import { type CheckerResult, type Counts, runChecker } from './run-checker.ts'
 import { startSystem } from './start-system.ts'
+import { untilSettled } from './write.ts'
 
 export interface CheckOptions {
   readonly seconds: number
@@ -12,11 +17,21 @@ export interface CheckOptions {
   readonly end?: AbortSignal
 }
 
+/** A part of the run: what happens before it, and while others read and write. */
+interface Part {
+  before?(): Promise<void>
+  meanwhile?(): Promise<void>
+}
+
 const tables = { tenants: 3, people: 12 }
 
+/** A transaction that stays open longer keeps PostgreSQL from removing so many versions of rows that reads get slow. */
+const readsOfOldTransaction = 5_000
+
 /**
- * Runs the checker on two gateways, while an old transaction stays open, others write and commit much later, and the
- * server is restarted.
+ * Runs the checker on two gateways, while an old transaction stays open, and others write and commit much later. The
+ * server is restarted, its replica takes its place, a backup is restored, and the rows are moved to another database.
+ * The gateways go on.
  */
 export async function checkSystem({
   seconds,
@@ -29,31 +44,28 @@ export async function checkSystem({
   const print = (line: string) => printLine(`${((performance.now() - started) / 1_000).toFixed(0)} s: ${line}`)
   const system = await startSystem(tables)
   print('the gateways serve')
-  const { cluster, places, sql, tenants } = system
-  const began = performance.now()
-  let old = await openOldTransaction(cluster.adminUrl)
-  let restart: Promise<void> | undefined
-  let isRestarting = false
-  let printed = 0
+  const { places, sql, tenants, replica } = system
+  const people = tenants.flatMap((tenant) => tenant.people)
+  /** The server that has the database, and the URL of the database there for the administrator. */
+  let primary = system.primary
+  let adminUrl = primary.adminUrl
+  const old = holdOldTransaction(() => adminUrl)
+  let backup: Cluster | undefined
+  let mayFail = false
 
-  /** How much of the run is over: 1 is all of it. */
-  const part = ({ reads: sofar }: Counts) =>
-    Math.min((performance.now() - began) / (seconds * 1_000), reads > 0 ? sofar / reads : 1)
-
-  async function restartServer(): Promise<void> {
-    isRestarting = true
-    print('the server is restarted')
-    await cluster.stop('immediate')
-    await cluster.start()
-    await old.end().catch(() => undefined)
-    old = await openOldTransaction(cluster.adminUrl)
-    await untilServing()
-    isRestarting = false
-    print('the server serves again')
+  /** Lets requests fail until each process has served reads and writes again. */
+  async function interrupt(what: string, work: () => Promise<void>): Promise<void> {
+    print(what)
+    mayFail = true
+    await work()
+    await untilServed()
+    old.renew()
+    mayFail = false
+    print('the gateways serve again')
   }
 
-  /** Waits until each process has served reads and writes again: there is no failed request for a moment. */
-  async function untilServing(): Promise<void> {
+  /** Waits until each process has served requests again: there is no failed request for a moment. */
+  async function untilServed(): Promise<void> {
     const [tenant] = tenants
     const headers = { 'x-api-key': tenant?.writingKey ?? '', 'content-type': 'application/json', connection: 'close' }
     const query = 'mutation { updateUser(input: { id: "nobody" }) { userErrors { code } } userless: __typename }'
@@ -71,39 +83,138 @@ export async function checkSystem({
     }
   }
 
-  try {
+  const restart = () =>
+    interrupt('the server is restarted', async () => {
+      await primary.stop('immediate')
+      await primary.start()
+    })
+
+  const failOver = () =>
+    interrupt('the replica takes the place of the server', async () => {
+      await primary.stop('immediate')
+      primary = replica
+      adminUrl = replica.adminUrl
+      system.retarget(replica)
+      await run(adminUrl, 'SELECT pg_promote(true, 60)')
+    })
+
+  const restore = () =>
+    interrupt('the backup is restored', async () => {
+      if (!backup) throw new Error('There is no backup')
+      await primary.stop('immediate')
+      primary = backup
+      adminUrl = backup.adminUrl
+      system.retarget(backup)
+      const until = performance.now() + 60_000
+      await untilSettled(sql, people, { isRestored: true, mayFail: () => performance.now() < until && !end?.aborted })
+    })
+
+  const move = () =>
+    interrupt('the rows are moved to another database', async () => {
+      const [block] = readBlocks('docs/operating.md').filter(({ code }) => code.includes('MOVED_DATABASE_URL'))
+      const urlOf = (url: string) => Object.assign(new URL(url), { pathname: '/moved' }).href
+      await run(primary.adminUrl, `CREATE DATABASE moved OWNER "${roleOf(primary.ownerUrl)}"`)
+      await migrate(urlOf(primary.ownerUrl), roleOf(primary.url))
+      const variables = { DATABASE_URL: primary.adminUrl, MOVED_DATABASE_URL: urlOf(primary.adminUrl) }
+      await primary.runScript(block?.code ?? 'false', variables)
+      adminUrl = urlOf(primary.adminUrl)
+      system.retarget({ url: urlOf(primary.url) })
+      // The sessions that PgBouncer's clients hold stay in the former database.
+      await run(adminUrl, 'ALTER DATABASE fusion ALLOW_CONNECTIONS false')
+      await run(adminUrl, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'fusion'`)
+    })
+
+  const parts: readonly Part[] = [
+    { meanwhile: restart },
+    {
+      async meanwhile() {
+        await failOver()
+        backup = await primary.restoreBackup()
+        print('there is a backup')
+      },
+    },
+    { before: restore },
+    { before: move },
+  ]
+
+  const total: Counts = { reads: 0, hits: 0, misses: 0, writes: 0, stale: 0, wrong: 0, torn: 0, failed: 0 }
+  const problems: string[] = []
+
+  async function runPart({ before, meanwhile }: Part, number: number): Promise<void> {
+    await before?.()
+    const began = performance.now()
+    const [milliseconds, least] = [(seconds * 1_000) / parts.length, reads / parts.length]
+    let oldUntil = readsOfOldTransaction
+    let working: Promise<void> | undefined
+    let isWorking = meanwhile !== undefined
+    let error: unknown
     const result = await runChecker({
       places,
       sql,
       tenants,
       readers: 16,
       writers: 16,
-      seed,
+      seed: seed * parts.length + number,
       readsPerWrite: 150,
-      mayFail: () => isRestarting,
+      mayFail: () => mayFail,
       isOver(counts) {
-        if (counts.reads >= printed + 20_000) {
-          printed = counts.reads
-          print(JSON.stringify(counts))
+        const part = Math.min((performance.now() - began) / milliseconds, least > 0 ? counts.reads / least : 1)
+        if (counts.reads >= oldUntil) {
+          oldUntil += readsOfOldTransaction
+          old.renew()
         }
-        if (part(counts) > 0.5) restart ??= restartServer()
-        return end?.aborted === true || (part(counts) >= 1 && !isRestarting)
+        if (part > 0.3 && meanwhile)
+          working ??= meanwhile()
+            .catch((thrown) => {
+              error = thrown
+            })
+            .finally(() => {
+              isWorking = false
+            })
+        return error !== undefined || end?.aborted === true || (part >= 1 && !isWorking)
       },
     })
-    await restart
-    return result
-  } finally {
-    await restart?.catch(() => undefined)
-    await old.end().catch(() => undefined)
-    await system.remove()
+    await working
+    if (error !== undefined) throw error
+    for (const name of Object.keys(total) as (keyof Counts)[]) total[name] += result[name]
+    problems.push(...result.problems)
+    print(JSON.stringify(total))
   }
+
+  try {
+    for (const [number, part] of parts.entries())
+      if (problems.length === 0 && !end?.aborted) await runPart(part, number)
+  } catch (error) {
+    if (!end?.aborted) throw error
+  } finally {
+    await old.end()
+    await system.remove()
+    await backup?.remove()
+  }
+  return { ...total, problems }
 }
 
-/** Opens a transaction that has a number and a snapshot, and does not end. */
-async function openOldTransaction(connectionString: string): Promise<pg.Client> {
-  const session = new pg.Client({ connectionString })
-  session.on('error', () => undefined)
-  await session.connect()
-  await session.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT pg_current_xact_id(); SELECT count(*) FROM event')
-  return session
+/** Holds a transaction open that has a number and a snapshot. */
+function holdOldTransaction(url: () => string) {
+  let held: Promise<pg.Client> | undefined
+  const end = () => held?.then((session) => session.end()).catch(() => undefined)
+  const renew = () => {
+    const ended = end()
+    held = open(ended)
+    held.catch(() => undefined)
+  }
+
+  async function open(ended: Promise<void> | undefined): Promise<pg.Client> {
+    await ended
+    const session = new pg.Client({ connectionString: url() })
+    session.on('error', () => undefined)
+    await session.connect()
+    await session.query(
+      'BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT pg_current_xact_id(); SELECT count(*) FROM event',
+    )
+    return session
+  }
+
+  renew()
+  return { renew, end }
 }

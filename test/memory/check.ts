@@ -1,6 +1,6 @@
-// Reads and writes at two gateways, of which one uses PgBouncer and one a replica, on a PostgreSQL server of its own
-// that is restarted meanwhile. Checks that each read shows what was acknowledged before it was sent. Exits with 1 if
-// one does not.
+// Reads and writes at two gateways of two processes each, on a PostgreSQL server of its own, through PgBouncer. The
+// server is restarted, fails over to its replica, gets a restored backup, and its rows are moved to another database.
+// Checks that each read shows what was acknowledged before it was sent. Exits with 1 if one does not.
 //
 //   npm run test:memory [-- --seconds N --reads N --seed N]
 import { parseArgs } from 'node:util'
@@ -10,7 +10,7 @@ import { checkSystem } from './check-system.ts'
 
 const help = `npm run test:memory [-- OPTIONS]
 
-  --seconds N  the duration (default: 120)
+  --seconds N  the least duration (default: 120)
   --reads N    the least number of reads (default: 200000)
   --seed N     a whole number that decides what is read and written (default: random)
   --help       print this help

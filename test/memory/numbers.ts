@@ -41,6 +41,16 @@ export class Numbers {
     this.acknowledge(number)
   }
 
+  /** Sets what a restored backup has. No number that it does not have may be shown any more. */
+  restore(found: number | undefined): void {
+    const number = found ?? 0
+    for (let other = 1; other <= this.begun; other += 1) if (other !== number) this.rolledBack.add(other)
+    // A write without a response can have ended after its failure was noted.
+    this.rolledBack.delete(number)
+    this.acknowledged = number
+    this.seen.clear()
+  }
+
   /** The earliest number that a read may show that begins now. */
   floor(place: string | undefined): number {
     const seen = place === undefined ? 0 : (this.seen.get(place) ?? 0)

@@ -7,7 +7,7 @@ import { schemas } from '../../src/domain/schema.graphql.ts'
 import { dataModel } from '../../src/engine/db/data-model.ts'
 import { metadataOf } from '../../src/engine/graphql/schema/field-metadata.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
-import { createOneOfEach } from '../support/factories.ts'
+import { createOneOfEach, factoriesFor } from '../support/factories.ts'
 import { transports } from '../support/transports.ts'
 import { openSocket } from '../support/web-socket.ts'
 
@@ -165,6 +165,30 @@ describe('a response', () => {
     expect(dataOf(await askUntilKept(query, { as }))).toEqual({ searchProfiles: { nodes: [{ id: profile.id }] } })
     await app.database.prisma.account.updateMany({ where: { id: account.id }, data: { userId: other.id } })
     expect(dataOf(await ask(query, { as }))).toEqual({ searchProfiles: { nodes: [] } })
+  })
+
+  it('is read again after more changes than are looked at one by one', async () => {
+    tenant = await app.createTenant()
+    await app.database.runAsOwner(`INSERT INTO "user" (tenant_app_id, id, name, email, updated_at)
+      SELECT '${tenant.tenantAppId}', 'usr_' || number, 'Old', 'a', now() FROM generate_series(1, 600) AS number`)
+    const asked = { variables: { id: 'usr_600' } }
+    const name = 'query ($id: ID!) { user(id: $id) { name } }'
+    await askUntilKept(name, asked)
+    await app.database.runAsOwner(`UPDATE "user" SET name = 'New' WHERE tenant_app_id = '${tenant.tenantAppId}'`)
+    expect(dataOf(await ask(name, asked))).toEqual({ user: { name: 'New' } })
+  })
+
+  it.each([
+    ['email_record', [{ accounts: [{ profile: { emails: [] } }] }]],
+    ['"user" CASCADE', []],
+  ])('is read again after a TRUNCATE of %s, which has no events', async (table, nodes) => {
+    const { profile } = await newTenant()
+    await factoriesFor(app, tenant).email(profile.id)
+    const query = '{ users { nodes { accounts { profile { emails { value } } } } } }'
+    expect(dataOf(await askUntilKept(query))).not.toEqual({ users: { nodes } })
+    await app.database.runAsOwner(`TRUNCATE ${table}`)
+    expect(dataOf(await ask(query))).toEqual({ users: { nodes } })
+    await askUntilKept(query)
   })
 
   it('is read anew for Cache-Control: no-cache', async () => {

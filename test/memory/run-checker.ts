@@ -4,7 +4,7 @@ import type { DirectSql } from './direct-sql.ts'
 import type { Problem } from './observation.ts'
 import type { Person, Tenant } from './people.ts'
 import { checkResponse, observe, type Read, shapes } from './shapes.ts'
-import { type Means, settle, write } from './write.ts'
+import { type Means, untilSettled, write } from './write.ts'
 
 export interface CheckerOptions {
   readonly places: readonly Place[]
@@ -150,24 +150,12 @@ export async function runChecker(options: CheckerOptions): Promise<CheckerResult
       } catch (error) {
         if (!mayFail()) throw error
         counts.failed += 1
-        await untilSettled(own)
+        await untilSettled(sql, own, { mayFail })
       }
       // Who has written reads at once, while requests that were sent before are still being answered.
       const read = pickRead(random, random.pick(own))
       const index = random.below(places.length)
       await Promise.all([readOnce(read, index, false), readOnce(read, index, true)])
-    }
-  }
-
-  /** Finds out what failed writes have written, as soon as the server answers. */
-  async function untilSettled(own: readonly Person[]): Promise<void> {
-    for (;;) {
-      try {
-        return await settle(sql, own)
-      } catch (error) {
-        if (!mayFail()) throw error
-        await new Promise((resolve) => setTimeout(resolve, 50))
-      }
     }
   }
 

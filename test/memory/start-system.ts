@@ -9,20 +9,27 @@ import type { Place } from './client.ts'
 import { connectDirectly, type DirectSql } from './direct-sql.ts'
 import { createTenants, type Tenant, tokensOf } from './people.ts'
 
-/** Two gateways of two processes each. The first one uses PgBouncer, and the second one reads from a replica. */
+/**
+ * Two gateways of two processes each. Both reach the database by addresses that can lead to another server: PgBouncer,
+ * in transaction mode for the first gateway, and in session mode for the second one, which reads from a replica too.
+ */
 export interface System {
-  readonly cluster: Cluster
+  readonly primary: Cluster
+  readonly replica: Cluster
   readonly places: readonly Place[]
   readonly gateways: readonly RunningGateway[]
+  /** Writes at the same address. */
   readonly sql: DirectSql
   readonly tenants: readonly Tenant[]
+  /** Lets the addresses lead to another server, or to another database of it. */
+  retarget(cluster: Pick<Cluster, 'url'>): void
   /** Stops everything. */
   remove(): Promise<void>
 }
 
 /**
  * With these settings of the primary, a commit returns when the replica shows it. Otherwise reads from a replica show a
- * write a little later, with and without the memory.
+ * write a little later, with and without the memory, and a failover loses writes.
  */
 const synchronous = [
   "ALTER SYSTEM SET synchronous_standby_names = '*'",
@@ -39,14 +46,19 @@ export async function startSystem(size: { readonly tenants: number; readonly peo
     for (const end of ends.splice(0).reverse()) await end()
   }
   try {
-    const cluster = await createCluster({ wal_retrieve_retry_interval: '100ms' })
-    ends.push(() => cluster.remove())
-    await migrate(cluster.ownerUrl, roleOf(cluster.url))
-    const bouncer = await startPgBouncer(cluster, 20)
-    ends.push(() => bouncer.stop())
-    const replica = await cluster.createReplica()
+    const primary = await createCluster({ wal_retrieve_retry_interval: '100ms' })
+    ends.push(() => primary.remove())
+    await migrate(primary.ownerUrl, roleOf(primary.url))
+    const bouncers = await Promise.all([
+      startPgBouncer(primary, 20),
+      // Each session of a client keeps one of the server.
+      startPgBouncer(primary, 200, 'session'),
+    ])
+    ends.push(() => Promise.all(bouncers.map((bouncer) => bouncer.stop())))
+    const [transactions, sessions] = bouncers
+    const replica = await primary.createReplica()
     ends.push(() => replica.remove())
-    await synchronize(cluster)
+    await synchronize(primary)
 
     const env = { RATE_LIMIT: '0', DATABASE_STATEMENT_TIMEOUT: '30' }
     const start = async (own: Record<string, string>) => {
@@ -57,17 +69,18 @@ export async function startSystem(size: { readonly tenants: number; readonly peo
       return gateway
     }
     const gateways = [
-      await start({ DATABASE_URL: bouncer.url, DATABASE_DIRECT_URL: cluster.url }),
-      await start({ DATABASE_URL: cluster.url, DATABASE_REPLICA_URLS: replica.url }),
+      await start({ DATABASE_URL: transactions.url, DATABASE_DIRECT_URL: sessions.url }),
+      await start({ DATABASE_URL: sessions.url, DATABASE_REPLICA_URLS: replica.url }),
     ] as const
 
-    const sql = connectDirectly(cluster.url)
+    const sql = connectDirectly(sessions.url)
     ends.push(() => sql.close())
-    const database = await openDatabase(locationOf(cluster.url))
+    const database = await openDatabase(locationOf(primary.url))
     const tenants = await createTenants(database, sql, size, tokensOf(gateways[0].address))
     await database.close()
     return {
-      cluster,
+      primary,
+      replica,
       gateways,
       places: [
         { address: gateways[0].address, sees: 'the primary' },
@@ -76,6 +89,9 @@ export async function startSystem(size: { readonly tenants: number; readonly peo
       ],
       sql,
       tenants,
+      retarget(cluster) {
+        for (const bouncer of bouncers) bouncer.retarget(cluster)
+      },
       remove,
     }
   } catch (error) {

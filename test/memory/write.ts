@@ -222,8 +222,11 @@ export function write(means: Means, own: readonly Person[]): Promise<void> {
   return means.random.pick(writes)(means, person, own)
 }
 
-/** Whether people have rows that a failed write may have left out. Inserts them, and notes what was written. */
-export async function settle(sql: DirectSql, people: readonly Person[]): Promise<void> {
+/**
+ * Inserts the rows of people that failed writes have left out, or that a restored backup does not have, and notes what
+ * was written.
+ */
+async function settle(sql: DirectSql, people: readonly Person[], isRestored: boolean): Promise<void> {
   for (const person of people) {
     const { tenant, userId } = person
     let committed = () => {}
@@ -239,19 +242,40 @@ export async function settle(sql: DirectSql, people: readonly Person[]): Promise
          WHERE u.tenant_app_id = $1 AND u.id = $2`,
         [tenant.tenantAppId, userId],
       )
-      const numberIn = (value: unknown) => {
-        const digits = /(\d+)(?:@.*)?$/.exec(String(value ?? ''))?.[1]
-        return digits === undefined ? undefined : Number(digits)
+      const values = {
+        name: row?.['name'],
+        contact: row?.['phone'],
+        account: row?.['display_name'],
+        profile: row?.['followers'],
+        email: row?.['value'],
       }
-      person.name.settle(numberIn(row?.['name']))
-      person.contact.settle(numberIn(row?.['phone']))
-      person.account.settle(numberIn(row?.['display_name']))
-      person.profile.settle(numberIn(row?.['followers']))
-      person.email.settle(numberIn(row?.['value']))
+      for (const [field, value] of Object.entries(values)) {
+        const digits = /(\d+)(?:@.*)?$/.exec(String(value ?? ''))?.[1]
+        const found = digits === undefined ? undefined : Number(digits)
+        const numbers = person[field as keyof typeof values]
+        if (isRestored) numbers.restore(found)
+        numbers.settle(found)
+      }
       const level = !row ? 'user' : row['display_name'] == null ? 'account' : row['value'] == null ? 'email' : undefined
       if (level) committed = await insertRows(query, person, level)
       return 'commit'
     })
     committed()
+  }
+}
+
+/** Settles as soon as the server answers. */
+export async function untilSettled(
+  sql: DirectSql,
+  people: readonly Person[],
+  { isRestored = false, mayFail }: { readonly isRestored?: boolean; mayFail(): boolean },
+): Promise<void> {
+  for (;;) {
+    try {
+      return await settle(sql, people, isRestored)
+    } catch (error) {
+      if (!mayFail()) throw error
+      await new Promise((resolve) => setTimeout(resolve, 500))
+    }
   }
 }

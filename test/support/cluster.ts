@@ -44,6 +44,8 @@ export interface Cluster {
   runScript(script: string, env: Readonly<Record<string, string>>): Promise<void>
   /** Creates and starts a replica of this server with pg_basebackup. */
   createReplica(): Promise<Cluster>
+  /** Takes a backup of this server, while it runs, with pg_basebackup, and starts it as a server of its own. */
+  restoreBackup(): Promise<Cluster>
   /** Stops the server and removes its files. */
   remove(): Promise<void>
 }
@@ -170,19 +172,21 @@ async function startCluster(
   const urlOf = (role: string) =>
     `postgresql://${role}:${encodeURIComponent(awkwardPassword)}@127.0.0.1:${port}/fusion?sslmode=verify-full&sslrootcert=${authority}`
   const adminUrl = urlOf(roles.adminUrl)
+  const copyFiles = (flags: readonly string[]) =>
+    startCluster(settings, async (runForCopy, folderOfCopy) => {
+      for (const file of ['authority.crt', 'server.crt', 'server.key'])
+        await copy(path.join(folder, file), folderOfCopy)
+      const target = path.join(folderOfCopy, 'data')
+      await runForCopy(['pg_basebackup', '-D', target, '-d', adminUrl, ...flags, '-c', 'fast', '--no-sync'])
+    })
   return {
     url: urlOf(roles.url),
     ownerUrl: urlOf(roles.ownerUrl),
     adminUrl,
     authority,
     start,
-    createReplica: () =>
-      startCluster(settings, async (runForReplica, folderOfReplica) => {
-        for (const file of ['authority.crt', 'server.crt', 'server.key'])
-          await copy(path.join(folder, file), folderOfReplica)
-        const target = path.join(folderOfReplica, 'data')
-        await runForReplica(['pg_basebackup', '-D', target, '-d', adminUrl, '-R', '-c', 'fast', '--no-sync'])
-      }),
+    createReplica: () => copyFiles(['-R']),
+    restoreBackup: () => copyFiles([]),
     stop: (mode) => run(['pg_ctl', 'stop', '-w', '-s', '-D', data, '-m', mode]),
     kill: () => signal('SIGKILL'),
     freeze: () => signal('SIGSTOP'),

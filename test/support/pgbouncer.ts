@@ -15,6 +15,11 @@ export interface PgBouncer {
   readonly url: string
   /** The same for the role that owns the database. */
   readonly ownerUrl: string
+  /**
+   * Leads to another server, or to another database of it. Connections to the former one are closed when its clients
+   * release them.
+   */
+  retarget(cluster: Pick<Cluster, 'url'>): void
   stop(): Promise<void>
 }
 
@@ -30,7 +35,6 @@ export async function startPgBouncer(
   sessions: number,
   mode: 'session' | 'transaction' | 'statement' = 'transaction',
 ): Promise<PgBouncer> {
-  const { hostname, port } = new URL(cluster.url)
   const folder = mkdtempSync(path.join(tmpdir(), 'fusion-pgbouncer-'))
   const ownPort = await freePort()
   const [file, users, authority] = ['pgbouncer.ini', 'users.txt', 'authority.crt'].map((name) =>
@@ -46,10 +50,17 @@ export async function startPgBouncer(
     server_tls_ca_file: authority,
     pool_mode: mode,
     default_pool_size: sessions,
+    max_client_conn: 500,
+    // Seconds without a further attempt after one that failed.
+    server_login_retry: 0.5,
   }
   const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}`)
-  const database = `* = host=${hostname} port=${port}`
-  writeFileSync(file, `[databases]\n${database}\n[pgbouncer]\n${lines.join('\n')}\n`)
+  const retarget = ({ url }: Pick<Cluster, 'url'>) => {
+    const { hostname, port, pathname } = new URL(url)
+    const database = `fusion = host=${hostname} port=${port} dbname=${pathname.slice(1)}`
+    writeFileSync(file, `[databases]\n${database}\n[pgbouncer]\n${lines.join('\n')}\n`)
+  }
+  retarget(cluster)
   const quote = (text: string) => `"${text.replaceAll('"', '""')}"`
   const roles = [cluster.url, cluster.ownerUrl].map((url) => `${quote(roleOf(url))} ${quote(awkwardPassword)}\n`)
   writeFileSync(users, roles.join(''))
@@ -69,6 +80,10 @@ export async function startPgBouncer(
   return {
     url: through(cluster.url),
     ownerUrl: through(cluster.ownerUrl),
+    retarget(target) {
+      retarget(target)
+      child.kill('SIGHUP')
+    },
     async stop() {
       child.kill('SIGTERM')
       if (child.exitCode === null) await once(child, 'exit')

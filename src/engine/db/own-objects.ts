@@ -28,6 +28,7 @@ export const ownTables: ReadonlyMap<string, readonly string[]> = new Map(
 export const ownSequences: ReadonlyMap<string, readonly string[]> = new Map([
   ['event_number', ['USAGE']],
   ['event_announced', ['USAGE', 'UPDATE']],
+  ['event_truncations', ['USAGE']],
 ])
 
 /** The functions that statements and defaults of columns call: the role of a gateway needs EXECUTE. */
@@ -55,6 +56,7 @@ export const calledFunctions: readonly string[] = [
 
 /** The functions of triggers, which need no privilege. Some are only in old, or only in distributed, databases. */
 export const triggerFunctions: readonly string[] = [
+  'count_truncation()',
   'delete_events()',
   'notify_job_changed()',
   'request_erasure()',

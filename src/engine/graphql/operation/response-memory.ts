@@ -107,7 +107,7 @@ const pauseMilliseconds = 5_000
 const maxBodyLength = 16 * 1024
 
 /** The bytes of an entry besides its texts, about: its key, its place in a map, and that of each of its ids. */
-const entryBytes = 400
+const entryBytes = 600
 const idBytes = 200
 
 /** An operation and variables that were requested by viewers with the same rights. */
@@ -191,7 +191,7 @@ export function createResponseMemory({ maxBytes, database, changeLog, metrics }:
       ofId?.delete(entry)
       if (ofId?.size === 0) memory.byId.delete(id)
     }
-    resize(memory, entry, entryBytes)
+    resize(memory, entry, bytesWithoutResponse(entry))
   }
 
   function remove(memory: TenantMemory, entry: Entry): void {
@@ -307,7 +307,7 @@ export function createResponseMemory({ maxBytes, database, changeLog, metrics }:
         return made
       },
     }
-    const size = entryBytes + (entry.ids?.length ?? 0) * idBytes + bytesOf(text)
+    const size = bytesWithoutResponse(entry) + bytesOf(text)
     // The entry can have been removed meanwhile.
     if (size > maxOfEntry || memory.entries.get(entry.key) !== entry) return response
     forgetResponse(memory, entry)
@@ -379,7 +379,7 @@ export function createResponseMemory({ maxBytes, database, changeLog, metrics }:
             : { models: changeLog.models, ids: [userId] }
         const added: Entry = { key, ...startsFrom, derived: undefined, requestedAt: now, bytes: 0, kept: undefined }
         memory.entries.set(key, added)
-        resize(memory, added, entryBytes)
+        resize(memory, added, bytesWithoutResponse(added))
         makeRoom(memory)
         keptResponses.lookups.inc({ outcome: 'miss' })
         return unknown
@@ -418,6 +418,11 @@ function newMemory(): TenantMemory {
 /** A response that has changed while it was read. */
 function unkept({ data, length, nodes }: NewResponse): KeptResponse {
   return { text: JSON.stringify(data), length, nodes, derive: (_, make) => make() }
+}
+
+/** The memory of an entry whose response is not kept. */
+function bytesWithoutResponse({ ids = [] }: Entry): number {
+  return ids.reduce((sum, id) => sum + idBytes + bytesOf(id), entryBytes)
 }
 
 /** The memory of a text: V8 stores one byte for each character if none needs more. */
