@@ -58,7 +58,14 @@ export const countedFields = [
 ]
 
 /** The fields of mutations that name what was deleted, and the mutations. */
-export const deletedIds = { deletedUserId: 'User', deletedWebhookId: 'Webhook', unlinkedAccountId: 'Account' }
+export const deletedIds = {
+  deletedUserId: 'User',
+  unlinkedAccountId: 'Account',
+  unlinkedAccountIds: 'Account',
+  deletedProfileId: 'Profile',
+  deletedProfileIds: 'Profile',
+  deletedWebhookId: 'Webhook',
+}
 export const deletingMutations = ['deleteUser', 'deleteUsers', 'deleteWebhook', 'unlinkAccount', 'unlinkAccounts']
 
 const deletedByEvent: Readonly<Record<string, string>> = { ACCOUNT_UNLINKED: 'Account', USER_DELETED: 'User' }
@@ -68,7 +75,9 @@ export function deletedBy(data: unknown): { readonly __typename: string; readonl
   const payloads = Object.values(data ?? {}).flatMap((payload) => payload?.results ?? [payload])
   return payloads.flatMap((payload) => {
     const ofEvent = [deletedByEvent[payload?.type], payload?.resourceId]
-    const ofMutation = Object.entries(deletedIds).map(([field, type]) => [type, payload?.[field]])
+    const ofMutation = Object.entries(deletedIds).flatMap(([field, type]) =>
+      [payload?.[field]].flat().map((id) => [type, id]),
+    )
     return [ofEvent, ...ofMutation].flatMap(([__typename, id]) => (__typename && id ? [{ __typename, id }] : []))
   })
 }

@@ -80,11 +80,11 @@ describe('the lists of examples/frontends/cache-lists.ts name what schema.graphq
   })
 
   it('deletions, and the lists and numbers that they change', () => {
-    const deletions = fields.filter(({ name }) => /^(deleted|unlinked)\w+Id$/.test(name))
+    const deletions = fields.filter(({ name }) => /^(deleted|unlinked)\w+Ids?$/.test(name))
     expect(deletions.map(({ name }) => name).sort()).toEqual(Object.keys(lists.deletedIds).sort())
     const mutations = Object.keys(schema.getMutationType()?.getFields() ?? {})
     expect(lists.deletingMutations).toEqual(mutations.filter((name) => /^(delete|unlink)/.test(name)))
-    const deleted = Object.values(lists.deletedIds).concat('Profile', 'Stats').join('|')
+    const deleted = Object.values(lists.deletedIds).concat('Stats').join('|')
     const counted = fields.filter(({ parent, type }) => {
       const isCounted = new RegExp(`^(${deleted})(Connection|Stats)$|Stats$`).test(getNamedType(type).name)
       return parent === 'Query' && isCounted
