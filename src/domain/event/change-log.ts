@@ -1,15 +1,9 @@
 import { requireScope } from '../../engine/auth/scopes.ts'
+import type { Change, ChangeLog, LogChanges, LogPosition, ReadChanges } from '../../engine/change-log.ts'
 import type { Model } from '../../engine/db/data-model.ts'
 import type { Database } from '../../engine/db/database.ts'
 import type { Sql } from '../../engine/db/sql.ts'
 import { statement } from '../../engine/db/statement.ts'
-import type {
-  Change,
-  ChangeLog,
-  LogChanges,
-  LogPosition,
-  ReadChanges,
-} from '../../engine/graphql/operation/response-memory.ts'
 import type { EventType } from './event.ts'
 import { formatPosition, positionAt, readLogEnd } from './position.ts'
 

@@ -1,5 +1,6 @@
 import type { ExecutionResult } from 'graphql'
 import type { Viewer } from '../../auth/viewer.ts'
+import type { ChangeLog } from '../../change-log.ts'
 import type { Services } from '../../context.ts'
 import { GatewayError, retryAfterSeconds, withHeaders } from '../../errors.ts'
 import type { OperationLimits } from '../../limits/limits.ts'
@@ -24,7 +25,7 @@ import {
 } from './execute.ts'
 import { createPreparer, type Preparation, type PreparedOperation, type Preparer } from './prepare/prepare.ts'
 import type { Schemas } from './prepare/schemas.ts'
-import { type ChangeLog, createResponseMemory } from './response-memory.ts'
+import { createResponseMemory } from './response-memory.ts'
 import { createSubscribe, type Subscribe } from './subscribe.ts'
 import { type KeptResponse, WrittenResult } from './written-result.ts'
 
