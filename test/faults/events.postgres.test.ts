@@ -78,11 +78,13 @@ const insert = async (server: Cluster, id: string) => {
 }
 
 /** Starts a gateway that reaches the server through a proxy. */
-async function listenThroughProxy(): Promise<{ proxy: TcpProxy; gateway: ListeningGateway }> {
+async function listenThroughProxy(
+  options: Parameters<typeof listen>[1] = {},
+): Promise<{ proxy: TcpProxy; gateway: ListeningGateway }> {
   const proxy = closing(await startProxy(Number(new URL(cluster.url).port)))
   const url = new URL(cluster.url)
   url.port = String(proxy.port)
-  return { proxy, gateway: closing(await listen(url.href)) }
+  return { proxy, gateway: closing(await listen(url.href, options)) }
 }
 
 const idsOf = (events: readonly Event[]) => events.map(({ resourceId }) => resourceId)
@@ -155,6 +157,36 @@ describe.skipIf(!canCreateClusters)('a follower of the event log', () => {
     }
     expect(ends).toEqual(['200 text/event-stream, broken off', '200 multipart/mixed, broken off', '1001'])
   })
+
+  it.each(Object.entries(transports))(
+    'that is a live list breaks off over %s when its page cannot be read',
+    async (_, start) => {
+      let isGated = false
+      const asked = Promise.withResolvers<void>()
+      const gate = Promise.withResolvers<void>()
+      const unlimited = async () => undefined
+      const spend = async () => {
+        if (!isGated) return undefined
+        asked.resolve()
+        await gate.promise
+        return undefined
+      }
+      const { proxy, gateway } = await listenThroughProxy({ rateLimit: { spend, charge: unlimited } })
+      const list = 'subscription { users(first: 1, orderBy: { field: CREATED_AT, direction: DESC }) { order } }'
+      const { until, ending } = await start(gateway.address, key, list)
+      await until('"order"')
+      isGated = true
+      const id = `usr_unread_${performance.now()}`
+      await insert(cluster, id)
+      await asked.promise
+      proxy.cut()
+      gate.resolve()
+      const { text, end } = await ending
+      expect(end).toMatch(/broken off|1001/)
+      expect(text).not.toMatch(completion)
+      expect(text).not.toContain(id)
+    },
+  )
 
   it('receives events with the present state of their objects while the replica lags', async () => {
     const replica = await cluster.createReplica()
