@@ -28,10 +28,10 @@ async function states(): Promise<Record<string, string>> {
   return Object.fromEntries(rows.map(([, name = '', , state = '']) => [name, state]))
 }
 
-/** Deletes a tenant on a terminal on which the answer is typed. */
-async function removeOnTerminal(name: string, answer: string) {
+/** Deletes a tenant on a terminal on which a name is typed. */
+async function removeOnTerminal(name: string, typed: string) {
   const [stdout, stderr] = [new PassThrough({ encoding: 'utf8' }), new PassThrough({ encoding: 'utf8' })]
-  const stdin = Object.assign(Readable.from([`${answer}\n`]), { isTTY: true })
+  const stdin = Object.assign(Readable.from([`${typed}\n`]), { isTTY: true })
   const env = { ...database.env, LOG_LEVEL: 'info' }
   const code = await run(['tenants', 'delete', name], { stdin, stdout, stderr, env })
   return { code, stdout: String(stdout.read() ?? ''), stderr: String(stderr.read() ?? '') }

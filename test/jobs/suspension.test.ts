@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { JobHandler } from '../../src/domain/job/worker/handler.ts'
 import { startWorker, type Worker } from '../../src/domain/job/worker/worker.ts'
-import { resumeTenant, suspendTenant } from '../../src/domain/tenant/tenant.service.ts'
+import { resumeTenant, suspendTenant } from '../../src/domain/tenant/suspend-tenant.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { follow } from '../support/events.ts'
 import { factoriesFor } from '../support/factories.ts'
@@ -104,6 +104,16 @@ describe('a suspended tenant', () => {
     expect((await call('completeJob', { id, leaseToken, result: {} })).userErrors).toMatchObject([{ code: 'CONFLICT' }])
     const again = await call('claimJobs', { jobTypes: ['remote'], limit: 1, leaseSeconds: 60 })
     expect(again.leases).toMatchObject([{ job: { id, attempts: 1 } }])
+  })
+
+  it('has jobs stopped that a worker has started before it noticed, when it is suspended again', async () => {
+    const id = await create(tenant, 'late')
+    await suspend()
+    const started = { status: 'RUNNING', attempts: 1, leaseToken: 'token', leaseExpiresAt: new Date(4e12) } as const
+    await app.database.prisma.job.updateMany({ where: { id }, data: started })
+    await suspend()
+    expect(await read(id)).toMatchObject({ status: 'PENDING', attempts: 0, leaseToken: null, leaseExpiresAt: null })
+    await resume()
   })
 
   it('keeps imported jobs that run elsewhere, and jobs that have ended', async () => {

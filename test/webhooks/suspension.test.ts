@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
-import { resumeTenant, suspendTenant } from '../../src/domain/tenant/tenant.service.ts'
+import { resumeTenant, suspendTenant } from '../../src/domain/tenant/suspend-tenant.ts'
 import { createAttempt } from '../../src/domain/webhook/delivery/attempt.ts'
 import { createValidKeys } from '../../src/engine/auth/api-keys.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
@@ -54,6 +54,7 @@ it('webhooks of a suspended tenant get nothing, and every event when it is resum
     .poll(() => app.database.prisma.webhookDelivery.count({ where: { tenantAppId: tenant.tenantAppId } }))
     .toBe(2)
   expect(receiver.messages).toHaveLength(1)
+  expect(await app.services.deliveries.listDue()).not.toContain(tenant.tenantAppId)
   await resume()
   const all = new Set(await received(3))
   expect(all).toEqual(new Set([ofOther.id, before.id, meanwhile.id]))

@@ -2,14 +2,8 @@ import { createInterface } from 'node:readline/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { seedTenant } from '../../domain/seed/seed.ts'
 import { deleteTenant } from '../../domain/tenant/delete-tenant.ts'
-import {
-  createTenant,
-  findTenant,
-  findTenantToDelete,
-  listTenants,
-  resumeTenant,
-  suspendTenant,
-} from '../../domain/tenant/tenant.service.ts'
+import { resumeTenant, suspendTenant } from '../../domain/tenant/suspend-tenant.ts'
+import { createTenant, findTenant, findTenantToDelete, listTenants } from '../../domain/tenant/tenant.service.ts'
 import type { Database } from '../../engine/db/database.ts'
 import type { TenantApp } from '../../engine/db/generated/prisma/client.ts'
 import { mayHavePreviousRelease } from '../../engine/db/migrations/migrations.ts'

@@ -36,9 +36,9 @@ const firstOfQueue = (condition: string) => `
   ORDER BY job_type, tenant_app_id, run_at LIMIT 1`
 
 /**
- * The seconds for which the oldest due job has waited, of all tenants that are not suspended. A queue is the waiting jobs of one type and
- * tenant. The index is asked for one queue after the other, so that the cost depends on their number, and not on that
- * of the jobs.
+ * The seconds for which the oldest due job has waited, of all tenants that are not suspended. A queue is the waiting
+ * jobs of one type and tenant. The index is asked for one queue after the other, so that the cost depends on their
+ * number, and not on that of the jobs.
  */
 const oldestDueSeconds = statement(`
   WITH RECURSIVE queue AS (
