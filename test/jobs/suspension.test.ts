@@ -62,9 +62,8 @@ describe('a suspended tenant', () => {
     const aborted = Promise.withResolvers<void>()
     let isResumed = false
     work({
-      async long(_, { signal, attempt, progress }) {
+      async long(_, { signal, attempt }) {
         if (isResumed) return { attempt }
-        progress(0.5, 'half')
         begun.resolve()
         await new Promise((resolve) => signal.addEventListener('abort', resolve))
         reasons.push(signal.reason.message)

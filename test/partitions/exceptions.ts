@@ -47,7 +47,7 @@ export const exceptions: readonly Exception[] = [
   },
   {
     name: "a worker's check for jobs that were cancelled, or whose tenant was suspended",
-    matches: /FROM job\s+WHERE tenant_app_id = ANY .* status = 'CANCELLED'/s,
+    matches: /FROM job\s+WHERE tenant_app_id = ANY .*status = 'CANCELLED'/s,
     reason:
       'It reads the partition of each job that the worker runs, and aborts the handler of a job by its tenant and id.',
   },
