@@ -71,7 +71,7 @@ BEGIN
     FOR changed IN SELECT rows.* FROM (SELECT NULL::text AS user_id, NULL::text AS account_id) AS missing,
       LATERAL (SELECT tenant_app_id, id, user_id, account_id FROM old_rows) AS rows
     LOOP
-      IF EXISTS (SELECT FROM tenant_app WHERE tenant_app.id = changed.tenant_app_id) THEN
+      IF EXISTS (SELECT FROM tenant_app WHERE tenant_app.id = changed.tenant_app_id AND tenant_app.deleting_since IS NULL) THEN
         INSERT INTO event (tenant_app_id, type, resource_id, user_id, account_id) VALUES (changed.tenant_app_id, TG_ARGV[2], changed.id,
           CASE WHEN TG_ARGV[3] = 'user' THEN changed.id ELSE changed.user_id END, CASE WHEN TG_ARGV[3] = 'account' THEN changed.id ELSE changed.account_id END);
       END IF;

@@ -9,7 +9,7 @@ import type { WorkOptions } from '../server/run-process.ts'
 import type { ServeOptions } from '../server/serve.ts'
 import type { NewKeyOptions } from './actions/keys.ts'
 import type { DeployOptions, MoveOptions } from './actions/migrate.ts'
-import type { SeedOptions } from './actions/tenants.ts'
+import type { RemoveOptions, SeedOptions } from './actions/tenants.ts'
 import type { ExportOptions, ImportOptions } from './actions/transfer.ts'
 import type { UsageOptions } from './actions/usage.ts'
 import type { DistributionOptions, ErasureOptions, SecretsOptions } from './actions/verify.ts'
@@ -157,7 +157,7 @@ function readSecret(text: string): string {
 }
 
 function tenantsCommand(io: Io): Command {
-  const command = new Command('tenants').description('create and list tenants')
+  const command = new Command('tenants').description('create, list, suspend and delete tenants')
 
   command
     .command('create')
@@ -169,6 +169,29 @@ function tenantsCommand(io: Io): Command {
     .command('list')
     .description('list the tenants')
     .action(async () => (await import('./actions/tenants.ts')).printTenants(io))
+
+  command
+    .command('suspend')
+    .argument('<name>', 'the name of the tenant')
+    .description(
+      'refuse the keys and tokens of a tenant, end its subscriptions, and start none of its jobs and deliveries. Its data stays',
+    )
+    .action(async (name: string) => (await import('./actions/tenants.ts')).suspend(io, name))
+
+  command
+    .command('resume')
+    .argument('<name>', 'the name of the tenant')
+    .description('let a suspended tenant go on where it stopped')
+    .action(async (name: string) => (await import('./actions/tenants.ts')).resume(io, name))
+
+  command
+    .command('delete')
+    .argument('<name>', 'the name of the tenant')
+    .option('--yes <name>', 'the name again, without which the command asks for it on a terminal')
+    .description('delete a suspended tenant and everything that belongs to it. After an interruption, run it again')
+    .action(async (name: string, options: RemoveOptions) =>
+      (await import('./actions/tenants.ts')).remove(io, name, options),
+    )
 
   return command
 }
@@ -374,12 +397,19 @@ function verifyCommand(io: Io): Command {
   const command = new Command('verify').description('check what the gateway promises about its data')
   command
     .command('erasure')
-    .description('look for a deleted user in every column of every table. Exits with 1 if one names the user')
-    .requiredOption('--user <id>', 'the id of the user', readFilledText)
-    .option('--tenant <name>', 'the tenant of the user; all tenants by default')
+    .description(
+      'look for a deleted user or a deleted tenant in every column of every table. Exits with 1 if one names it',
+    )
+    .option('--user <id>', 'the id of the user', readFilledText)
+    .option('--tenant <name>', 'the tenant of the user, all tenants by default; without --user, the id of the tenant')
     .option('--text <text>', 'a further text to look for, such as an email address; can be repeated', collect, [])
     .option('--json', 'print a JSON object per line')
-    .action(async (options: ErasureOptions) => (await import('./actions/verify.ts')).verifyErasure(io, options))
+    .action(async (options: ErasureOptions, erasure: Command) => {
+      if (options.user === undefined && options.tenant === undefined) {
+        erasure.error('error: give a user or a tenant: --user <id>, --tenant <id>')
+      }
+      await (await import('./actions/verify.ts')).verifyErasure(io, options)
+    })
   command
     .command('secrets')
     .description('say how stored secrets are encrypted. Exits with 1 unless all are, with the first key of SECRET_KEYS')

@@ -20,13 +20,14 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
   return Number(io.exitCode ?? 0)
 }
 
-/** What replaces commands of earlier versions. */
+/** What replaces commands of earlier versions, and those that do not exist but can be expected. */
 const replacements = {
   events: 'The query `events` of the API lists what has changed: docs/events.md.',
   'webhooks list': 'The query `webhooks` of the API and the console list webhooks: docs/webhooks.md.',
   'webhooks trigger': 'Forward real events with: npm run fusion -- webhooks listen --forward URL',
   'signing-keys list': 'The gateway lists the public keys at /.well-known/jwks.json.',
   'migrate resolve': 'Failed migrations are applied again by: npm run fusion -- migrate deploy',
+  'tenants export': 'Use: npm run fusion -- export --tenant NAME',
   'migrate contract': 'Use: npm run fusion -- migrate deploy --contract',
   'migrate new': 'Use: npm run migration -- NAME',
 }

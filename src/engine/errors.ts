@@ -12,6 +12,7 @@ export const errorCodes = {
   PERSISTED_QUERY_NOT_FOUND: { status: 200, title: 'Persisted query not found' },
   DOCUMENT_NOT_TRUSTED: { status: 403, title: 'Document not trusted' },
   FORBIDDEN: { status: 403, title: 'Not allowed' },
+  TENANT_SUSPENDED: { status: 403, title: 'Tenant suspended' },
   NOT_FOUND: { status: 404, title: 'Not found' },
   NOT_ACCEPTABLE: { status: 406, title: 'No acceptable media type' },
   REQUEST_TIMEOUT: { status: 408, title: 'Request not complete in time' },

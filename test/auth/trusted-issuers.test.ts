@@ -10,6 +10,9 @@ import { gzipSync } from 'node:zlib'
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { userScopes } from '../../src/domain/scopes.ts'
+import { deleteTenant } from '../../src/domain/tenant/delete-tenant.ts'
+import { suspendTenant } from '../../src/domain/tenant/suspend-tenant.ts'
+import { createTenant } from '../../src/domain/tenant/tenant.service.ts'
 import type { IssuerKeysOptions } from '../../src/engine/auth/tokens/issuer-keys.ts'
 import { openTrustedIssuers } from '../../src/engine/auth/tokens/trusted-issuers.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
@@ -244,6 +247,19 @@ describe('a token of a trusted issuer', () => {
       viewer: { user: null },
       users: { nodes: [] },
     })
+  })
+
+  it('gets 403 while its tenant is suspended, and 401 when it is deleted', async () => {
+    const { id } = await createTenant(app.database, 'Suspended')
+    const trusted = await startWith([settings({ jwksUri: jwksUri(), tenant: id })])
+    const token = await sign(pair, { sub: 'somebody' })
+    expect((await ask(trusted, token)).statusCode).toBe(200)
+    await suspendTenant(app.database, { id })
+    const refused = await ask(trusted, token)
+    expect([refused.statusCode, refused.json().errors[0].extensions]).toEqual([403, { code: 'TENANT_SUSPENDED' }])
+    await deleteTenant(app.database, id, { onProgress: () => undefined })
+    expect((await ask(trusted, token)).statusCode).toBe(401)
+    await trusted.close()
   })
 
   it('with unknown keys does not make the gateway ask the issuer each time', async () => {

@@ -348,6 +348,8 @@ describe.skipIf(!canCreateClusters)('on large tables, PostgreSQL uses the indexe
     const plans = cluster.readLog().slice(before)
     expect(plans).toMatch(/job_status_job_type_tenant_app_id_run_at_idx/)
     expect(plans).not.toMatch(/Seq Scan on job/)
+    // The tenants that are suspended are read once, and not looked up for each tenant with jobs.
+    expect(plans).toMatch(/NOT \(hashed SubPlan/)
   })
 
   it('the jobs in the metrics, of which it reads at most 10,000 per state', async () => {

@@ -71,6 +71,28 @@ describe('claims of jobs of all tenants', () => {
   })
 })
 
+it('a suspended tenant has no job claimed, and makes the oldest due job no older', async () => {
+  const [suspended, ...others] = tenants as [TestTenant, ...TestTenant[]]
+  const where = { id: suspended.tenantAppId }
+  await createJobs()
+  await app.database.prisma.job.updateMany({
+    where: { tenantAppId: suspended.tenantAppId },
+    data: { runAt: new Date(Date.now() - 3_600_000) },
+  })
+  expect((await storeOf(distributed).count()).oldestDueSeconds).toBeGreaterThan(3_000)
+  await app.database.prisma.tenantApp.update({ where, data: { suspendedAt: new Date() } })
+  for (const database of [distributed, app.database]) {
+    expect((await storeOf(database).count()).oldestDueSeconds).toBeLessThan(3_000)
+    await app.database.prisma.job.updateMany({ data: { status: 'PENDING' } })
+    const request = { jobTypes, limit: 30, leaseSeconds: 60, lastServed: new Map() }
+    const claimed = await storeOf(database).claimOfAllTenants(request)
+    expect(new Set(claimed.map(({ tenantAppId }) => tenantAppId))).toEqual(
+      new Set(others.map(({ tenantAppId }) => tenantAppId)),
+    )
+  }
+  await app.database.prisma.tenantApp.update({ where, data: { suspendedAt: null } })
+})
+
 it('the numbers of jobs are the same', async () => {
   await createJobs()
   await storeOf(distributed).claimOfAllTenants({ jobTypes: ['a'], limit: 4, leaseSeconds: 60, lastServed: new Map() })

@@ -67,6 +67,7 @@ it('the migrations keep every row and remove the schema of the queue library', a
     '20261126130000_running_transactions',
     '20261126221000_actors_with_spaces',
     '20261127144000_complete_events',
+    '20261127180000_suspended_tenants',
     '20261127190000_truncated_rows',
   ])
   expect(await readAll()).toEqual(before)

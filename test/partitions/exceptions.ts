@@ -46,8 +46,8 @@ export const exceptions: readonly Exception[] = [
       'It reads the partition of each tenant that is followed, and hands each event to the followers of its tenant.',
   },
   {
-    name: "a worker's check for cancelled jobs",
-    matches: /FROM job\s+WHERE tenant_app_id = ANY .* status = 'CANCELLED'/s,
+    name: "a worker's check for jobs that were cancelled, or whose tenant was suspended",
+    matches: /FROM job\s+WHERE tenant_app_id = ANY .*status = 'CANCELLED'/s,
     reason:
       'It reads the partition of each job that the worker runs, and aborts the handler of a job by its tenant and id.',
   },

@@ -1,7 +1,8 @@
 import { readConfig } from '../../config.ts'
-import { findMentions } from '../../domain/erasure/erase-users.ts'
+import { findMentions, findMentionsOfTenant } from '../../domain/erasure/erase-users.ts'
 import { readStoredSecrets } from '../../domain/secrets/stored-secrets.ts'
-import { findTenant } from '../../domain/tenant/tenant.service.ts'
+import { findTenant, listTenants, tenantIds } from '../../domain/tenant/tenant.service.ts'
+import type { Database } from '../../engine/db/database.ts'
 import { verifyDistribution } from '../../engine/db/distribution/verify-distribution.ts'
 import { mayHavePreviousRelease } from '../../engine/db/migrations/migrations.ts'
 import { OperatorError } from '../../engine/errors.ts'
@@ -11,7 +12,9 @@ import { printJson, printTable } from './terminal.ts'
 import { withMigratedDatabase } from './with-database.ts'
 
 export interface ErasureOptions {
-  readonly user: string
+  /** A deleted user. Without it, `tenant` is the id of a deleted tenant. */
+  readonly user?: string
+  /** The name of the tenant of the user. */
   readonly tenant?: string
   readonly text: readonly string[]
   readonly json?: boolean
@@ -20,12 +23,13 @@ export interface ErasureOptions {
 /** A statement reads every column of a table, which can take an hour. */
 const statementMilliseconds = 3_600_000
 
-export function verifyErasure(io: Io, { user: userId, tenant, text: texts, json }: ErasureOptions): Promise<void> {
+export function verifyErasure(io: Io, { user, tenant, text: texts, json }: ErasureOptions): Promise<void> {
   return withMigratedDatabase(
     io,
     async (database) => {
-      const tenantAppId = tenant === undefined ? undefined : (await findTenant(database, tenant)).id
-      const mentions = await findMentions(database, { userId, texts, ...(tenantAppId && { tenantAppId }) })
+      const mentions = await (user === undefined
+        ? findMentionsOfTenant(database, await requireDeleted(database, tenant ?? ''), texts)
+        : findMentions(database, { userId: user, texts, ...(await idOf(database, tenant)) }))
       if (json) printJson(io.stdout, mentions)
       else if (mentions.length > 0) {
         const cells = mentions.map(({ table, column, rows, isKept }) => [
@@ -38,14 +42,37 @@ export function verifyErasure(io: Io, { user: userId, tenant, text: texts, json 
       }
       const isErased = mentions.every(({ isKept }) => isKept)
       if (!isErased) io.exitCode = 1
-      io.stderr.write(
-        isErased
-          ? `No row names ${userId}, except for the ids in the event log.\n`
-          : `Some rows name ${userId}. The gateway erases what names a deleted user within seconds, and what a running job has when the job ends.\n`,
-      )
+      const { kept, later } = user === undefined ? noRemainder : remainderOfUser
+      const name = user ?? tenant
+      io.stderr.write(isErased ? `No row names ${name}${kept}.\n` : `Some rows name ${name}.${later}\n`)
     },
     { statementMilliseconds },
   )
+}
+
+/** What is said of rows that may still name what was deleted. */
+const noRemainder = { kept: '', later: '' }
+const remainderOfUser = {
+  kept: ', except for the ids in the event log',
+  later: ' The gateway erases what names a deleted user within seconds, and what a running job has when the job ends.',
+}
+
+async function idOf(database: Database, tenant: string | undefined): Promise<{ tenantAppId?: string }> {
+  return tenant === undefined ? {} : { tenantAppId: (await findTenant(database, tenant)).id }
+}
+
+/**
+ * Returns the id of a tenant that was deleted.
+ *
+ * @throws OperatorError if it is no id of a tenant, or the tenant exists
+ */
+async function requireDeleted(database: Database, id: string): Promise<string> {
+  const tenants = await listTenants(database)
+  if (tenants.some((tenant) => tenant.id === id || tenant.name === id)) {
+    throw new OperatorError(`The tenant ${id} is not deleted. Look for a user of it with --user.`)
+  }
+  if (id.startsWith(tenantIds.prefix)) return id
+  throw new OperatorError(`Give the id of the deleted tenant, which tenants delete has printed: ${tenantIds.prefix}…`)
 }
 
 export interface SecretsOptions {

@@ -1,6 +1,7 @@
 import type { Database } from '../../engine/db/database.ts'
 import { sumOfBatches, sumOfTenants } from '../../engine/db/each-tenant.ts'
 import { literals, modelTables } from '../../engine/db/own-objects.ts'
+import type { Sql } from '../../engine/db/sql.ts'
 import { type Statement, statement } from '../../engine/db/statement.ts'
 import { accountIds } from '../account/account.ts'
 import { profileIds } from '../profile/profile.ts'
@@ -82,25 +83,51 @@ export async function findMentions(
   for (const tenant of tenants) {
     for (const [, name] of await sql.query(readNames, [tenant, [userId]])) names.push(String(name))
   }
-  const all = [...new Set([userId, ...names, ...texts])]
+  const mentions = await search(sql, { names: [userId, ...names], texts, tenants })
+  return mentions.map((mention) => ({ ...mention, isKept: mention.table === 'event' }))
+}
+
+/**
+ * Looks through every column of every table for the id of a tenant that was deleted, and for further texts, also in
+ * rows that belong to no tenant.
+ */
+export async function findMentionsOfTenant(
+  { sql }: Pick<Database, 'sql'>,
+  tenantAppId: string,
+  texts: readonly string[],
+): Promise<Mention[]> {
+  const mentions = await search(sql, { names: [tenantAppId], texts })
+  return mentions.map((mention) => ({ ...mention, isKept: false }))
+}
+
+interface Search {
+  /** Ids. */
+  readonly names: readonly string[]
+  readonly texts: readonly string[]
+  /** The tenants whose rows are read. All rows if absent. */
+  readonly tenants?: readonly string[]
+}
+
+async function search(sql: Sql, { names, texts, tenants }: Search): Promise<Omit<Mention, 'isKept'>[]> {
+  const all = [...new Set([...names, ...texts])]
   // A text of the operator is a word, however short.
   const isWord = (name: string) => isCertain(name) || texts.includes(name)
   const likePatterns = all.map((name) => likePatternOf(name, isWord(name)))
   const pattern = all.map((name) => patternOf(name, isWord(name))).join('|')
   const columns = await sql.query(listColumns)
-  const mentions: Mention[] = []
+  const mentions: Omit<Mention, 'isKept'>[] = []
   for (const [table, ofTable] of Map.groupBy(columns, ([name]) => String(name))) {
-    const isOfTenant = ofTable.some(([, column]) => column === 'tenant_app_id')
+    const isOfTenants = tenants && ofTable.some(([, column]) => column === 'tenant_app_id')
     const counts = ofTable.map(
       ([, , , column]) =>
         `count(*) FILTER (WHERE ${column}::text = ANY ($1) OR (${column}::text LIKE ANY ($4) AND ${column}::text ~ $2))`,
     )
     const count = statement(`
-      SELECT ${counts.join(', ')} FROM ${ofTable[0]?.[2]} ${isOfTenant ? 'WHERE tenant_app_id = ANY ($3)' : 'WHERE $3::text[] IS NOT NULL'}`)
-    const [found = []] = await sql.query(count, [all, pattern, tenants, likePatterns])
+      SELECT ${counts.join(', ')} FROM ${ofTable[0]?.[2]} ${isOfTenants ? 'WHERE tenant_app_id = ANY ($3)' : 'WHERE $3::text[] IS NOT NULL'}`)
+    const [found = []] = await sql.query(count, [all, pattern, tenants ?? [], likePatterns])
     for (const [index, rows] of found.entries()) {
       const column = String(ofTable[index]?.[1])
-      if (Number(rows) > 0) mentions.push({ table, column, rows: Number(rows), isKept: table === 'event' })
+      if (Number(rows) > 0) mentions.push({ table, column, rows: Number(rows) })
     }
   }
   return mentions

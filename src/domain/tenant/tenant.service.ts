@@ -4,7 +4,7 @@ import { idsWithPrefix } from '../../engine/db/ids.ts'
 import { OperatorError } from '../../engine/errors.ts'
 import { operatorName } from '../../engine/input/rules.ts'
 
-const tenantIds = idsWithPrefix('ten')
+export const tenantIds = idsWithPrefix('ten')
 
 /** @throws OperatorError if the name is blank, longer than 200 characters or one line, or taken */
 export async function createTenant({ prisma }: Pick<Database, 'prisma'>, name: string): Promise<TenantApp> {
@@ -21,8 +21,19 @@ export function listTenants({ prisma }: Pick<Database, 'prisma'>): Promise<Tenan
   return prisma.tenantApp.findMany({ orderBy: { name: 'asc' } })
 }
 
-/** @throws OperatorError if no tenant has the name */
+/** @throws OperatorError if no tenant has the name, or its deletion has begun */
 export async function findTenant({ prisma }: Pick<Database, 'prisma'>, name: string): Promise<TenantApp> {
+  const tenant = await findTenantToDelete({ prisma }, name)
+  if (tenant.deletingSince) {
+    throw new OperatorError(
+      `The deletion of ${name} has begun. Complete it: npm run fusion -- tenants delete ${JSON.stringify(name)}`,
+    )
+  }
+  return tenant
+}
+
+/** As `findTenant`, also if its deletion has begun. @throws OperatorError if no tenant has the name */
+export async function findTenantToDelete({ prisma }: Pick<Database, 'prisma'>, name: string): Promise<TenantApp> {
   const tenant = await prisma.tenantApp.findFirst({ where: { name } })
   if (!tenant) throw new OperatorError(`No tenant has the name ${name}. See: npm run fusion -- tenants list`)
   return tenant

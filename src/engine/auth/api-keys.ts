@@ -5,6 +5,7 @@ import type { Database } from '../db/database.ts'
 import { isServerLost } from '../db/errors.ts'
 import type { Sql } from '../db/sql.ts'
 import { type Parameter, type Statement, statement, write } from '../db/statement.ts'
+import { GatewayError } from '../errors.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Viewer } from './viewer.ts'
 
@@ -45,6 +46,10 @@ function toBase62(value: bigint, length: number): string {
   return text.padStart(length, '0')
 }
 
+function tenantSuspended(): GatewayError {
+  return new GatewayError('TENANT_SUSPENDED', 'The tenant is suspended. The operator of the gateway can resume it.')
+}
+
 export type ValidKeys = ReturnType<typeof createValidKeys>
 
 // The database compares the times, because all gateways share its clock.
@@ -52,7 +57,7 @@ const findKey = (condition: string) =>
   statement(
     `
   SELECT k.hash, k.tenant_app_id, t.name, k.id, k.name, array_to_string(k.scopes, ' '), k.expires_at, k.points_per_minute,
-    coalesce(k.last_used_at < now() - interval '1 minute', true)
+    coalesce(k.last_used_at < now() - interval '1 minute', true), t.suspended_at IS NOT NULL
   FROM api_key k JOIN tenant_app t ON t.id = k.tenant_app_id
   WHERE ${condition} AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`,
     { isShortRead: true },
@@ -60,6 +65,7 @@ const findKey = (condition: string) =>
 
 const findByHashes = findKey('k.hash = ANY ($1::text[])')
 const findById = findKey('k.tenant_app_id = $1 AND k.id = $2')
+const findTenant = statement('SELECT suspended_at IS NOT NULL FROM tenant_app WHERE id = $1', { isShortRead: true })
 
 const updateLastUse = write(`
   UPDATE api_key SET last_used_at = now()
@@ -77,11 +83,16 @@ const unknownMilliseconds = 1_000
 const maxLookups = 2
 const maxHashes = 100
 
+const suspended = 'suspended'
+
+/** A viewer whose credential is valid, or the same of a tenant that is suspended. */
+type Found = Viewer | typeof suspended
+
 /** A hash that waits to be looked up, for a request. */
 interface Lookup {
   readonly sql: Sql
   readonly hash: string
-  resolve(viewer: Viewer | undefined): void
+  resolve(found: Found | undefined): void
   reject(error: unknown): void
 }
 
@@ -89,12 +100,15 @@ interface Lookup {
  * Reads the keys that are valid now. Each is read once in a few seconds, and its time of last use is updated at most
  * once a minute, without delaying the request.
  *
- * @param cacheMilliseconds how long a key is cached, so how late a revocation can take effect; 0: not at all
+ * The functions that it returns reject with TENANT_SUSPENDED if the key is valid, and its tenant is suspended.
+ *
+ * @param cacheMilliseconds how long a key is cached, so how late a revocation or a suspension can take effect; 0: not
+ *   at all
  */
 export function createValidKeys({ sql }: Pick<Database, 'sql'>, log: Logger, cacheMilliseconds: number) {
   const updates = new Map<string, Promise<void>>()
   // Only valid keys stay, so callers cannot fill the cache with others.
-  const cache = new LRUCache<string, Promise<Viewer | undefined>>({
+  const cache = new LRUCache<string, Promise<Found | undefined>>({
     max: maxCached,
     ttl: Math.max(1, cacheMilliseconds),
     ttlResolution: 0,
@@ -116,8 +130,9 @@ export function createValidKeys({ sql }: Pick<Database, 'sql'>, log: Logger, cac
     )
   }
 
-  function toViewer([, ...row]: readonly unknown[]): Viewer {
-    const [tenantAppId, tenantName, keyId, keyName, scopes, expiresAt, pointsPerMinute, isLastUseOld] = row
+  function toFound([, ...row]: readonly unknown[]): Found {
+    const [tenantAppId, tenantName, keyId, keyName, scopes, expiresAt, pointsPerMinute, isLastUseOld, isSuspended] = row
+    if (isSuspended) return suspended
     const viewer: Viewer = {
       tenantAppId: String(tenantAppId),
       tenantName: String(tenantName),
@@ -143,9 +158,14 @@ export function createValidKeys({ sql }: Pick<Database, 'sql'>, log: Logger, cac
     }
   }
 
-  async function readById(own: Sql, tenantAppId: string, id: string): Promise<Viewer | undefined> {
+  async function readById(own: Sql, tenantAppId: string, id: string): Promise<Found | undefined> {
     const [row] = await queryAgain(own, findById, [tenantAppId, id])
-    return row && toViewer(row)
+    return row && toFound(row)
+  }
+
+  async function readHolder(own: Sql, holder: Omit<Viewer, 'scopes'>): Promise<Found | undefined> {
+    const [row] = await queryAgain(own, findTenant, [holder.tenantAppId])
+    return row && (row[0] ? suspended : { ...holder, scopes: [] })
   }
 
   async function sendLookups(): Promise<void> {
@@ -156,7 +176,7 @@ export function createValidKeys({ sql }: Pick<Database, 'sql'>, log: Logger, cac
       const found = new Map(rows.map((row) => [row[0], row]))
       for (const { hash, resolve } of sent) {
         const row = found.get(hash)
-        resolve(row && toViewer(row))
+        resolve(row && toFound(row))
       }
     } catch (error) {
       for (const { reject } of sent) reject(error)
@@ -166,23 +186,29 @@ export function createValidKeys({ sql }: Pick<Database, 'sql'>, log: Logger, cac
     }
   }
 
-  async function readByHash(own: Sql, hash: string): Promise<Viewer | undefined> {
+  async function readByHash(own: Sql, hash: string): Promise<Found | undefined> {
     if (unknown.has(hash)) return undefined
-    const viewer = await new Promise<Viewer | undefined>((resolve, reject) => {
+    const found = await new Promise<Found | undefined>((resolve, reject) => {
       waiting.push({ sql: own, hash, resolve, reject })
       if (lookups < maxLookups) void sendLookups()
     })
-    if (!viewer && cacheMilliseconds > 0) unknown.set(hash, true)
-    return viewer
+    if (!found && cacheMilliseconds > 0) unknown.set(hash, true)
+    return found
   }
 
-  async function find(name: string, read: () => Promise<Viewer | undefined>): Promise<Viewer | undefined> {
+  function readOnce(name: string, read: () => Promise<Found | undefined>): Promise<Found | undefined> {
     const cached = cacheMilliseconds > 0 ? cache.get(name) : undefined
     if (cached) return cached
-    const found = read()
-    cache.set(name, found)
+    const reading = read()
+    cache.set(name, reading)
     const forget = () => cache.delete(name)
-    found.then((viewer) => viewer ?? forget(), forget)
+    reading.then((found) => found ?? forget(), forget)
+    return reading
+  }
+
+  async function find(name: string, read: () => Promise<Found | undefined>): Promise<Viewer | undefined> {
+    const found = await readOnce(name, read)
+    if (found === suspended) throw tenantSuspended()
     return found
   }
 
@@ -190,6 +216,12 @@ export function createValidKeys({ sql }: Pick<Database, 'sql'>, log: Logger, cac
     byHash: (own: Sql, hash: string) => find(hash, () => readByHash(own, hash)),
     byId: (own: Sql, tenantAppId: string, id: string) =>
       find(`${tenantAppId} ${id}`, () => readById(own, tenantAppId, id)),
+    /**
+     * Returns the holder of the tokens of a trusted issuer, which has no key here, if its tenant exists.
+     *
+     * @param holder its `keyId` is a name that no key has
+     */
+    ofIssuer: (own: Sql, holder: Omit<Viewer, 'scopes'>) => find(holder.keyId, () => readHolder(own, holder)),
     /** Resolves when no time of last use is being written. */
     async settle(): Promise<void> {
       await Promise.all(updates.values())

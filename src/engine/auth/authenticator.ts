@@ -20,7 +20,8 @@ export function createAuthenticator(keys: ValidKeys, tokens: TokenVerifier) {
     /**
      * @param sql reads the key, if it is not known yet
      * @throws GatewayError UNAUTHENTICATED, the same for a missing, malformed, unknown, revoked and expired key, and
-     *   for any invalid token; MALFORMED_REQUEST for a key and a token together
+     *   for any invalid token; TENANT_SUSPENDED for a valid one of a tenant that is suspended; MALFORMED_REQUEST for a
+     *   key and a token together
      */
     async authenticate(sql: Sql, { apiKey, authorization }: Credentials): Promise<Viewer> {
       const token = tokenIn(authorization)
@@ -51,12 +52,20 @@ async function holderOfKey(sql: Sql, keys: ValidKeys, key: string | undefined): 
 
 async function holderOfToken(sql: Sql, keys: ValidKeys, tokens: TokenVerifier, token: string): Promise<Viewer> {
   const { issuedBy, ...holder } = await tokens.verify(token)
-  if (issuedBy.kind === 'trusted') return { ...issuedBy.holder, ...holder, hasToken: true }
-  const key = await keys.byId(sql, issuedBy.tenantAppId, issuedBy.keyId)
+  const isTrusted = issuedBy.kind === 'trusted'
+  const key = await (isTrusted
+    ? keys.ofIssuer(sql, issuedBy.holder)
+    : keys.byId(sql, issuedBy.tenantAppId, issuedBy.keyId))
   if (!key) throw invalidToken()
+  if (isTrusted) return { ...key, ...holder, hasToken: true }
   // A key can lose scopes after it has created a token.
   const scopes = holder.scopes.filter((scope) => key.scopes.includes(scope))
   return { ...key, ...holder, scopes, hasToken: true }
+}
+
+/** Whether an error says that a key or token can no longer be used, and not that it cannot be checked now. */
+export function isRefusal(error: unknown): error is GatewayError {
+  return error instanceof GatewayError && (error.code === 'UNAUTHENTICATED' || error.code === 'TENANT_SUSPENDED')
 }
 
 const checkMilliseconds = 1_000
@@ -64,15 +73,15 @@ const checkMilliseconds = 1_000
 /**
  * Checks a key or token each second, for streams that may have nothing to send for a long time.
  *
- * @param check rejects with UNAUTHENTICATED when it is no longer valid. After other errors, such as a database that
- *   does not answer, it is checked again
+ * @param check rejects with UNAUTHENTICATED when it is no longer valid, and with TENANT_SUSPENDED. After other errors,
+ *   such as a database that does not answer, it is checked again
  * @param onInvalid called once
  * @returns stops checking
  */
 export function watchCredential(check: () => Promise<unknown>, onInvalid: (reason: GatewayError) => void): () => void {
   const timer = setInterval(() => {
     check().catch((error: unknown) => {
-      if (!(error instanceof GatewayError && error.code === 'UNAUTHENTICATED')) return
+      if (!isRefusal(error)) return
       clearInterval(timer)
       onInvalid(error)
     })

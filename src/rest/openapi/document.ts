@@ -177,6 +177,7 @@ const errors = [
   new GatewayError('MALFORMED_REQUEST', 'The body is not valid JSON.'),
   new GatewayError('UNAUTHENTICATED', 'Send a valid API key in the header x-api-key.'),
   new GatewayError('FORBIDDEN', 'This needs the scope users:read.'),
+  new GatewayError('TENANT_SUSPENDED', 'The tenant is suspended.'),
   notFound(),
   new GatewayError('REQUEST_TIMEOUT', 'The request was not complete in time.'),
   new GatewayError('IDEMPOTENCY_KEY_IN_USE', 'The first request with this idempotency key is still running.'),

@@ -1,6 +1,6 @@
 import { Gauge } from '@prometheus-io/client'
 import type { Database } from '../../../engine/db/database.ts'
-import { sumOfTenants } from '../../../engine/db/each-tenant.ts'
+import { sumOfBatches, sumOfTenants } from '../../../engine/db/each-tenant.ts'
 import type { Job, JobStatus } from '../../../engine/db/generated/prisma/client.ts'
 import { selectColumns } from '../../../engine/db/read/columns.ts'
 import { removeOlder } from '../../../engine/db/retention.ts'
@@ -11,7 +11,8 @@ import { arityOf, type GivenValue, givenParameters } from '../../../engine/db/wr
 import { type GatewayError, invalidField } from '../../../engine/errors.ts'
 import { readBehind } from '../../../engine/telemetry/measure-nodes.ts'
 import type { Metrics } from '../../../engine/telemetry/metrics.ts'
-import { createBulkStatements, createStatements, type JobSelection } from './statements.ts'
+import { isSuspended, suspendedTenants } from '../../tenant/suspension.ts'
+import { batchSize, createBulkStatements, createStatements, type JobSelection, release } from './statements.ts'
 import { type Backoff, canMake, type Failure, failureParameters, leaseOf, rejectedTransition } from './transitions.ts'
 
 /**
@@ -35,9 +36,9 @@ const firstOfQueue = (condition: string) => `
   ORDER BY job_type, tenant_app_id, run_at LIMIT 1`
 
 /**
- * The seconds for which the oldest due job of all tenants has waited. A queue is the waiting jobs of one type and
- * tenant. The index is asked for one queue after the other, so that the cost depends on their number, and not on that
- * of the jobs.
+ * The seconds for which the oldest due job has waited, of all tenants that are not suspended. A queue is the waiting
+ * jobs of one type and tenant. The index is asked for one queue after the other, so that the cost depends on their
+ * number, and not on that of the jobs.
  */
 const oldestDueSeconds = statement(`
   WITH RECURSIVE queue AS (
@@ -46,7 +47,18 @@ const oldestDueSeconds = statement(`
     SELECT following.* FROM queue CROSS JOIN LATERAL (
       ${firstOfQueue('(job_type, tenant_app_id) > (queue.job_type, queue.tenant_app_id)')}) AS following)
   SELECT coalesce(extract(epoch FROM now() - min(run_at)), 0)::double precision
-  FROM (SELECT run_at FROM queue LIMIT ${maxQueues}) AS first WHERE run_at <= now()`)
+  FROM (SELECT run_at, tenant_app_id FROM queue LIMIT ${maxQueues}) AS first
+  WHERE run_at <= now() AND tenant_app_id NOT IN ${suspendedTenants}`)
+
+/**
+ * Makes the running jobs of a tenant wait again, as before their attempts, which do not count. Their workers notice it
+ * by the event log.
+ *
+ * @returns how many
+ */
+export function releaseJobs(sql: Sql, tenantAppId: string): Promise<number> {
+  return sumOfBatches(batchSize, () => sql.execute(release, [tenantAppId]))
+}
 
 /** The statements about the jobs of all tenants on one server. */
 const ofServer = { countByState, oldestDueSeconds }
@@ -61,7 +73,7 @@ const ofServers: typeof ofServer = {
     LEFT JOIN (SELECT status, count(*) FROM job GROUP BY status) AS counted ON counted.status = state.name`),
   oldestDueSeconds: statement(`
     SELECT coalesce(extract(epoch FROM now() - min(run_at)), 0)::double precision FROM job
-    WHERE status = 'PENDING' AND job_type IS NOT NULL AND run_at <= now()`),
+    WHERE status = 'PENDING' AND job_type IS NOT NULL AND run_at <= now() AND NOT ${isSuspended('job.tenant_app_id')}`),
 }
 
 export interface JobKey {
@@ -154,12 +166,15 @@ export function createJobStore(
         const [found] = isPossibleId(id) ? await sql.query(statements.findStatus, [tenantAppId, id]) : []
         return found?.[0] as JobStatus | undefined
       },
-      /** Finds those of some jobs that are cancelled. */
-      async findCancelled(keys: readonly JobKey[]): Promise<JobKey[]> {
+      /** Finds those of some jobs that were cancelled, or that wait again because their tenant is suspended. */
+      async findStopped(keys: readonly JobKey[]): Promise<(JobKey & { readonly isCancelled: boolean })[]> {
         const tenants = [...new Set(keys.map(({ tenantAppId }) => tenantAppId))]
-        const found = await sql.query(statements.findCancelled, [tenants, keys.map(({ id }) => id)])
-        // A tenant can have a job with the id of another tenant's.
-        return keys.filter((key) => found.some(([tenantAppId, id]) => tenantAppId === key.tenantAppId && id === key.id))
+        const found = await sql.query(statements.findStopped, [tenants, keys.map(({ id }) => id)])
+        return found.map(([tenantAppId, id, status]) => ({
+          tenantAppId: String(tenantAppId),
+          id: String(id),
+          isCancelled: status === 'CANCELLED',
+        }))
       },
       async findByIdempotencyKeys(tenantAppId: string, keys: readonly string[]): Promise<Job[]> {
         return (await sql.query(statements.findByIdempotencyKeys, [tenantAppId, keys])).map(toJob)

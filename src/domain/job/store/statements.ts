@@ -4,11 +4,12 @@ import { type Condition, createClause } from '../../../engine/db/read/list.ts'
 import { createOwnerships } from '../../../engine/db/read/owner.ts'
 import { type Statement, statement, write } from '../../../engine/db/statement.ts'
 import { type Arity, unnestRows } from '../../../engine/db/write/unnest.ts'
+import { isSuspended, suspendedTenants } from '../../tenant/suspension.ts'
 import { defaultMaxAttempts, maxTypeLength, typePattern } from '../job.input.ts'
 import { statesBefore, type Transition } from './transitions.ts'
 
-/** How many jobs of a tenant one statement fails. */
-const batchSize = 500
+/** How many jobs of a tenant one statement fails or releases. */
+export const batchSize = 500
 
 // Columns hold milliseconds. Rounding could put `run_at` into the future, and a job would not be due when it is
 // announced.
@@ -41,9 +42,10 @@ export function createStatements(columns: string) {
   return {
     find: statement(`SELECT ${columns} FROM job WHERE ${ofKey}`),
     findStatus: statement(`SELECT status FROM job WHERE ${ofKey}`, { isShortRead: true }),
-    findCancelled: statement(`
-      SELECT tenant_app_id, id FROM job
-      WHERE tenant_app_id = ANY ($1::text[]) AND id = ANY ($2::text[]) AND status = 'CANCELLED'`),
+    findStopped: statement(`
+      SELECT tenant_app_id, id, status FROM job
+      WHERE tenant_app_id = ANY ($1::text[]) AND id = ANY ($2::text[])
+        AND (status = 'CANCELLED' OR (status = 'PENDING' AND ${isSuspended('job.tenant_app_id')}))`),
     findByIdempotencyKeys: statement(
       `SELECT ${columns} FROM job WHERE tenant_app_id = $1 AND idempotency_key = ANY ($2)`,
     ),
@@ -52,7 +54,8 @@ export function createStatements(columns: string) {
     claimOfAllTenants: claimOfAllTenants(columns),
     listQueues: statement(`
       SELECT job_type, tenant_app_id FROM job
-      WHERE status = 'PENDING' AND job_type = ANY ($1::text[]) AND run_at <= now() GROUP BY 1, 2`),
+      WHERE status = 'PENDING' AND job_type = ANY ($1::text[]) AND run_at <= now() AND NOT ${isSuspended('job.tenant_app_id')}
+      GROUP BY 1, 2`),
     extendLease: write(
       `
       UPDATE job SET lease_expires_at = now() + make_interval(secs => $4::integer)
@@ -96,6 +99,18 @@ export function createStatements(columns: string) {
         ORDER BY lease_expires_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED)`),
   }
 }
+
+/**
+ * Makes running jobs of a tenant wait again, as before their attempts. Imported jobs that were running elsewhere have
+ * no lease, and stay. Parameter: tenant.
+ */
+export const release = write(`
+  UPDATE job SET
+    status = 'PENDING', attempts = greatest(attempts - 1, 0), run_at = ${now}, started_at = NULL, progress = NULL,
+    progress_message = NULL, updated_at = ${now}, ${withoutLease}
+  WHERE tenant_app_id = $1 AND id = ANY (ARRAY(
+    SELECT id FROM job WHERE tenant_app_id = $1 AND status IN (${literalsBefore('release')}) AND lease_token IS NOT NULL
+    ORDER BY created_at, id LIMIT ${batchSize} FOR UPDATE))`)
 
 function insertJobs(arity: Arity, columns: string): Statement {
   return write(
@@ -189,7 +204,8 @@ function claimOfTenant(columns: string): Statement {
 /**
  * Claims jobs of all tenants. The queues of the tenants after the one that was served last with a type come first and
  * the others follow, so that a worker which passes these tenants serves all of them in turn. The index is asked for one
- * tenant after the other: the cost depends on the number of tenants with waiting jobs, not on the number of jobs.
+ * tenant after the other: the cost depends on the number of tenants with waiting jobs, not on the number of jobs. The
+ * tenants that are suspended are read once, by their index.
  * Parameters: types in the order in which they are served, limit, seconds of the lease, the tenant served last with
  * each type, share of each type. The last column of the result is the turn.
  */
@@ -205,7 +221,7 @@ function claimOfAllTenants(columns: string): Statement {
         (${nextTenant('round.after')})
         UNION ALL
         SELECT following.tenant_app_id FROM tenant CROSS JOIN LATERAL (${nextTenant('tenant.id')}) AS following)
-      SELECT id FROM tenant WHERE round.up_to IS NULL OR id <= round.up_to) AS tenant
+      SELECT id FROM tenant WHERE (round.up_to IS NULL OR id <= round.up_to) AND id NOT IN ${suspendedTenants}) AS tenant
     CROSS JOIN LATERAL (${dueJobs('tenant.id', 'type.name')}) AS claimed`
   return startDue('unnest($1::text[], $4::text[]) AS type (name, last_served)', due, '$5', `${columns}, due.turn`)
 }

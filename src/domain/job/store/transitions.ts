@@ -39,6 +39,8 @@ const transitions = {
   succeed: { from: ['RUNNING'], to: ['SUCCEEDED'] },
   /** Waits for another attempt if one is left; otherwise the job has failed. */
   fail: { from: ['RUNNING'], to: ['PENDING', 'FAILED'] },
+  /** Waits again, as before the attempt, because the tenant was suspended. */
+  release: { from: ['RUNNING'], to: ['PENDING'] },
   cancel: { from: ['PENDING', 'RUNNING'], to: ['CANCELLED'] },
   retry: { from: ['FAILED', 'CANCELLED'], to: ['PENDING'] },
 } as const satisfies Record<string, { readonly from: readonly JobStatus[]; readonly to: readonly JobStatus[] }>

@@ -94,13 +94,14 @@ export function startWorker(options: WorkerOptions): Worker {
       return pollMilliseconds
     },
   })
-  async function abortCancelled(): Promise<void> {
+  async function abortStopped(): Promise<void> {
     const held = [...running.values()]
-    const cancelled = held.length > 0 ? await jobs.findCancelled(held.map(({ lease }) => lease.job)) : []
+    const stoppedJobs = held.length > 0 ? await jobs.findStopped(held.map(({ lease }) => lease.job)) : []
     for (const { lease, abort } of held) {
       const { tenantAppId, id } = lease.job
-      const isCancelled = cancelled.some((job) => job.tenantAppId === tenantAppId && job.id === id)
-      if (isCancelled) abort(new Error('The job was cancelled'))
+      // A tenant can have a job with the id of another tenant's.
+      const found = stoppedJobs.find((job) => job.tenantAppId === tenantAppId && job.id === id)
+      if (found) abort(new Error(found.isCancelled ? 'The job was cancelled' : 'The tenant was suspended'))
     }
   }
 
@@ -109,8 +110,8 @@ export function startWorker(options: WorkerOptions): Worker {
     alarm.ring()
     if (isChecking) return
     isChecking = true
-    // Extending the lease finds a cancelled job too, only later.
-    await abortCancelled().catch(() => undefined)
+    // Extending the lease finds such a job too, only later.
+    await abortStopped().catch(() => undefined)
     isChecking = false
   }
   void keepWatching({ events, log, signal, onEvents: () => void onEvents() })

@@ -104,12 +104,12 @@ export function createAttempt({ services, runQuery, keys, secrets, send, log }: 
   return async (claimed, signal, sql) => {
     const { event, webhook, attempt } = claimed
     if (!event) return ended('FAILED', { error: 'the event is no longer kept' })
-    const viewer = await keys.byId(sql, webhook.tenantAppId, webhook.keyId)
+    const viewer = await keys.byId(sql, webhook.tenantAppId, webhook.keyId).catch(refusal)
     if (!viewer) {
       await disable(sql, claimed, 'key')
       return postponed(0)
     }
-    const result = await sendSigned(claimed, event, viewer, signal)
+    const result = viewer instanceof GatewayError ? viewer : await sendSigned(claimed, event, viewer, signal)
     if (signal.aborted) return postponed(0)
     if (result instanceof GatewayError) {
       metrics.webhookDeliveries.inc({ outcome: 'postponed' })
@@ -124,6 +124,12 @@ export function createAttempt({ services, runQuery, keys, secrets, send, log }: 
     const delaySeconds = retryDelay(attempt, pauseSeconds)
     return ended(delaySeconds === null ? 'FAILED' : 'PENDING', { responseStatus, error, delaySeconds })
   }
+}
+
+/** Returns the error of a tenant that was suspended after the claim: its event waits. @throws any other error */
+function refusal(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error
+  throw error
 }
 
 const maxErrorLength = 500

@@ -1,4 +1,5 @@
 import { statement } from '../../../engine/db/statement.ts'
+import { isSuspended } from '../../tenant/suspension.ts'
 
 // Locks are taken in one order, so that workers and mutations do not wait for each other in a circle: rows of webhooks
 // before those of deliveries, and the rows of a table in the order of their keys or with SKIP LOCKED.
@@ -85,7 +86,7 @@ export const redeliver = statement(`
   ) ${insertChosen}`)
 
 export const listDue = statement(`
-  SELECT DISTINCT tenant_app_id FROM webhook WHERE ${isOpen} AND (
+  SELECT DISTINCT tenant_app_id FROM webhook WHERE ${isOpen} AND NOT ${isSuspended('webhook.tenant_app_id')} AND (
     SELECT next_attempt_at FROM webhook_delivery AS waiting
     WHERE status = 'PENDING' AND waiting.tenant_app_id = webhook.tenant_app_id AND webhook_id = webhook.id
     ORDER BY next_attempt_at LIMIT 1) <= now()`)

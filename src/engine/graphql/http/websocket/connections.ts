@@ -4,8 +4,8 @@ import type { FastifyInstance } from 'fastify'
 import { type ExecutionArgs, GraphQLError, GraphQLSchema, parse } from 'graphql'
 import { CloseCode, GRAPHQL_TRANSPORT_WS_PROTOCOL, makeServer, type SubscribePayload } from 'graphql-ws'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { watchCredential } from '../../../auth/authenticator.ts'
-import { type ErrorCode, GatewayError } from '../../../errors.ts'
+import { isRefusal, watchCredential } from '../../../auth/authenticator.ts'
+import type { ErrorCode } from '../../../errors.ts'
 import { plugin } from '../../../http/plugin.ts'
 import type { Authenticate } from '../../../http/request.ts'
 import { maxBodyBytes } from '../../../http/server/server-options.ts'
@@ -25,6 +25,7 @@ const [goingAway, failed, tryAgainLater] = [1001, 1011, 1013]
 
 const closeCodes: Partial<Record<ErrorCode, number>> = {
   UNAUTHENTICATED: CloseCode.Unauthorized,
+  TENANT_SUSPENDED: CloseCode.Forbidden,
   MALFORMED_REQUEST: CloseCode.Unauthorized,
   RATE_LIMITED: tryAgainLater,
   SERVICE_UNAVAILABLE: tryAgainLater,
@@ -71,8 +72,7 @@ function createConnections(options: ConnectionsOptions) {
       try {
         return await authenticate(request)
       } catch (error) {
-        const isInvalid = error instanceof GatewayError && error.code === 'UNAUTHENTICATED'
-        if (isInvalid) close(socket, CloseCode.Forbidden, error.message)
+        if (isRefusal(error)) close(socket, CloseCode.Forbidden, error.message)
         throw error
       }
     }
