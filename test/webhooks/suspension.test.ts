@@ -54,18 +54,21 @@ it('webhooks of a suspended tenant get nothing, and every event when it is resum
     .poll(() => app.database.prisma.webhookDelivery.count({ where: { tenantAppId: tenant.tenantAppId } }))
     .toBe(2)
   expect(receiver.messages).toHaveLength(1)
-  expect(await app.services.deliveries.listDue()).not.toContain(tenant.tenantAppId)
   await resume()
   const all = new Set(await received(3))
   expect(all).toEqual(new Set([ofOther.id, before.id, meanwhile.id]))
 })
 
-it('a delivery that was claimed just before the suspension waits, and uses no attempt', async () => {
+it('a delivery is not due while its tenant is suspended, and one that was claimed just before uses no attempt', async () => {
   const webhook = await webhookClient(app, tenant).create(receiver.url)
   await factoriesFor(app, tenant).user()
   await settleEvents(app)
   const { deliveries, metrics, webhooks } = app.services
   await deliveries.fanOut()
+  expect(await deliveries.listDue()).toContain(tenant.tenantAppId)
+  await suspend()
+  expect(await deliveries.listDue()).not.toContain(tenant.tenantAppId)
+  await resume()
   const [claimed] = await deliveries.claim(tenant.tenantAppId, 1, 60)
   await suspend()
   if (!claimed || !webhooks.secrets) throw new Error('Nothing was claimed')
