@@ -38,6 +38,11 @@ export class TokenError extends Error {
     this.retryAfterSeconds = retryAfterSeconds
   }
 
+  /** Whether the backend may answer with a token later. */
+  get isTemporary(): boolean {
+    return [429, 502, 503, 504].includes(this.status)
+  }
+
   /** Whether the session of the person has ended. */
   get isSignedOut(): boolean {
     return this.status === 401

@@ -1,0 +1,56 @@
+import type { FieldError } from './errors.ts'
+
+/** The body of a request. One of `query` and `documentId` is given. */
+export interface GraphQLRequest {
+  readonly query?: string
+  readonly documentId?: string
+  readonly operationName?: string
+  readonly variables?: Readonly<Record<string, unknown>>
+  readonly extensions?: Readonly<Record<string, unknown>>
+}
+
+/** A result of an operation. */
+export interface Result {
+  readonly data?: Readonly<Record<string, unknown>> | null
+  readonly errors?: readonly FieldError[]
+  /** `position` is a position in the log of events: the argument `after` of `events`. */
+  readonly extensions?: { readonly position?: string; readonly [key: string]: unknown }
+}
+
+/** A text, or a document of a compiler, such as GraphQL Codegen or gql.tada. */
+export type Document<Data = unknown, Variables = unknown> = string | CompiledDocument<Data, Variables>
+
+interface CompiledDocument<Data, Variables> {
+  readonly __apiType?: (variables: Variables) => Data
+  /** The hash of GraphQL Codegen. */
+  readonly __meta__?: Readonly<Record<string, unknown>>
+  /** The id of gql.tada. */
+  readonly documentId?: string
+}
+
+interface RequestOptions {
+  readonly documents?: 'text' | 'persisted'
+  readonly print?: (document: never) => string
+}
+
+/**
+ * The body that sends a document.
+ *
+ * @throws Error if the document has no id or no text, whichever the options need
+ */
+export function requestOf(document: Document<never, never>, variables: object, options: RequestOptions): GraphQLRequest {
+  const body = { variables: variables as Readonly<Record<string, unknown>> }
+  if (options.documents === 'persisted') {
+    const { __meta__, documentId = __meta__?.['hash'] } = document as CompiledDocument<unknown, unknown>
+    if (typeof documentId !== 'string') throw new Error('The document has no id: the option `documents` is `persisted`.')
+    return { documentId, ...body }
+  }
+  const isText = typeof document === 'string' || document instanceof String
+  if (!isText && !options.print) throw new Error('The document is no text: pass the option `print`, of the package graphql.')
+  return { query: isText ? String(document) : String(options.print?.(document as never)), ...body }
+}
+
+/** Whether a request may write. A document without a text might. */
+export function isMutation({ query }: GraphQLRequest): boolean {
+  return query === undefined || /\bmutation\b/.test(query)
+}
