@@ -92,6 +92,8 @@ export default defineConfig({
     expect: { poll: { timeout: 30_000 } },
     sequence: { sequencer: LongestFirst },
     env: { TZ: 'Asia/Kolkata' },
+    // The package of clients is the one that is written here, without a build.
+    execArgv: ['--conditions=fusion-source'],
     projects: [
       {
         extends: true,

@@ -152,7 +152,9 @@ export function createCore(options: ClientOptions): Core {
 }
 
 /** Why a request is sent again. Undefined: it is not. */
-function retryOf(outcome: Response | { readonly error: unknown }): { reason: WaitReason; seconds?: number } | undefined {
+function retryOf(
+  outcome: Response | { readonly error: unknown },
+): { reason: WaitReason; seconds?: number } | undefined {
   if ('error' in outcome) {
     const { error } = outcome
     if (!(error instanceof TokenError)) return error instanceof TypeError ? { reason: 'offline' } : undefined
@@ -162,7 +164,10 @@ function retryOf(outcome: Response | { readonly error: unknown }): { reason: Wai
   return reasonOf(outcome.status, header === null ? undefined : Number(header))
 }
 
-function reasonOf(status: number, retryAfter: number | undefined): { reason: WaitReason; seconds?: number } | undefined {
+function reasonOf(
+  status: number,
+  retryAfter: number | undefined,
+): { reason: WaitReason; seconds?: number } | undefined {
   const wait = Number.isFinite(retryAfter) && { seconds: Number(retryAfter) }
   if ([502, 503, 504].includes(status)) return { reason: 'unavailable', ...wait }
   // 409: the first request with this idempotency key still runs.

@@ -3,19 +3,13 @@ import { type ClientOptions, type Core, createCore } from './core.ts'
 import { createWithheld, type FieldError, RequestError, type Withheld } from './errors.ts'
 import { type Document, isMutation, type Result, requestOf } from './request.ts'
 
-export { type Action, createAction } from './action.ts'
-export type { ClientOptions, Tokens } from './core.ts'
-export { deletedBy } from './deleted.ts'
-export { type FieldError, hasCode, RequestError, TokenError, type Withheld } from './errors.ts'
-export type { WaitReason } from './waits.ts'
-
 export interface Sent<Data> {
   readonly data: Data
   /** Fields that the token may not read. They are null. */
   readonly errors: readonly FieldError[]
   /** Tells a field that was withheld from an unknown value: `withheld('users.nodes.email')`. */
   readonly withheld: Withheld
-  /** The position in the log of events at which the data was read, for the variable `$after` of `follow`. */
+  /** A position in the log of events, for the variable `$after` of `follow`: that of a query with `position: true`, or of an event. */
   readonly position: string | undefined
 }
 
@@ -23,6 +17,8 @@ export interface SendOptions {
   readonly signal?: AbortSignal
   /** The idempotency key of what a person did, from `createAction`. A mutation has one of its own by default. */
   readonly action?: string
+  /** Asks for the `position` before which a query reads its data. The token needs the scope `events:read`. */
+  readonly position?: boolean
 }
 
 /**
@@ -36,6 +32,7 @@ export interface Send {
     variables?: Variables,
     options?: SendOptions,
   ): Promise<Sent<Data>>
+  readonly options: FetchOptions
   /** The connection, which `follow` shares. */
   readonly core: Core
   close(): void
@@ -49,20 +46,24 @@ export interface FetchOptions extends ClientOptions {
 /** Creates the function that sends operations without a GraphQL client, for TanStack Query, Vue and servers. */
 export function createSend(options: FetchOptions): Send {
   const core = createCore(options)
-  async function send<Data>(document: Document<Data, never>, variables: object = {}, { signal, action }: SendOptions = {}) {
-    const request = requestOf(document, variables, options)
+  async function send<Data>(
+    document: string | object,
+    variables: object = {},
+    { signal, action, position }: SendOptions = {},
+  ) {
+    const request = requestOf(document, variables, options.documents, options.print)
     const response = await core.fetch(options.url, {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
-        ...(action !== undefined || isMutation(request) ? mutationHeaders(action) : { 'x-position': 'yes' }),
+        ...((action !== undefined || isMutation(request)) && mutationHeaders(action)),
       },
-      body: JSON.stringify(request),
+      body: JSON.stringify(position ? { ...request, extensions: { position } } : request),
       signal: signal ?? null,
     })
     return toSent<Data>(await readResult(response))
   }
-  return Object.assign(send as Send, { core, close: () => core.close() })
+  return Object.assign(send as Send, { options, core, close: () => core.close() })
 }
 
 /**
@@ -78,7 +79,9 @@ export async function* follow<Data = Record<string, unknown>, Variables extends 
   variables?: Variables,
   { signal }: Pick<SendOptions, 'signal'> = {},
 ): AsyncGenerator<Sent<Data>, void> {
-  const core = 'core' in from ? from.core : createCore(from)
+  const shared = 'core' in from
+  const { documents, print } = shared ? from.options : from
+  const core = shared ? from.core : createCore(from)
   const arrived: Result[] = []
   let outcome: { readonly error?: Error } | undefined
   let notify = () => {}
@@ -86,7 +89,7 @@ export async function* follow<Data = Record<string, unknown>, Variables extends 
     outcome ??= ended
     notify()
   }
-  const stop = core.subscribe(requestOf(document, variables ?? {}, core.options), {
+  const stop = core.subscribe(requestOf(document, variables ?? {}, documents, print), {
     next(result) {
       arrived.push(result)
       notify()
@@ -108,11 +111,11 @@ export async function* follow<Data = Record<string, unknown>, Variables extends 
   } finally {
     signal?.removeEventListener('abort', abort)
     stop()
-    if (!('core' in from)) core.close()
+    if (!shared) core.close()
   }
 }
 
-async function readResult(response: Response): Promise<Result> {
+export async function readResult(response: Response): Promise<Result> {
   try {
     return (await response.json()) as Result
   } catch {

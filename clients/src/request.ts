@@ -23,34 +23,35 @@ export type Document<Data = unknown, Variables = unknown> = string | CompiledDoc
 interface CompiledDocument<Data, Variables> {
   readonly __apiType?: (variables: Variables) => Data
   /** The hash of GraphQL Codegen. */
-  readonly __meta__?: Readonly<Record<string, unknown>>
+  readonly __meta__?: Readonly<Record<string, unknown>> | undefined
   /** The id of gql.tada. */
   readonly documentId?: string
-}
-
-interface RequestOptions {
-  readonly documents?: 'text' | 'persisted'
-  readonly print?: (document: never) => string
 }
 
 /**
  * The body that sends a document.
  *
- * @throws Error if the document has no id or no text, whichever the options need
+ * @param documents `persisted`: by its id, and never as a text
+ * @param print writes a document that was parsed: `print` of the package graphql
+ * @throws Error if the document has no id, or no text
  */
-export function requestOf(document: Document<never, never>, variables: object, options: RequestOptions): GraphQLRequest {
+export function requestOf(
+  document: string | object,
+  variables: object,
+  documents: 'text' | 'persisted' = 'text',
+  print?: (document: never) => string,
+): GraphQLRequest {
   const body = { variables: variables as Readonly<Record<string, unknown>> }
-  if (options.documents === 'persisted') {
+  if (documents === 'persisted') {
     const { __meta__, documentId = __meta__?.['hash'] } = document as CompiledDocument<unknown, unknown>
-    if (typeof documentId !== 'string') throw new Error('The document has no id: the option `documents` is `persisted`.')
+    if (typeof documentId !== 'string')
+      throw new Error('The document has no id: the option `documents` is `persisted`.')
     return { documentId, ...body }
   }
-  const isText = typeof document === 'string' || document instanceof String
-  if (!isText && !options.print) throw new Error('The document is no text: pass the option `print`, of the package graphql.')
-  return { query: isText ? String(document) : String(options.print?.(document as never)), ...body }
+  if (typeof document === 'string' || document instanceof String) return { query: String(document), ...body }
+  if (!print) throw new Error('The document is no text: pass the option `print`, of the package graphql.')
+  return { query: print(document as never), ...body }
 }
 
 /** Whether a request may write. A document without a text might. */
-export function isMutation({ query }: GraphQLRequest): boolean {
-  return query === undefined || /\bmutation\b/.test(query)
-}
+export const isMutation = ({ query }: GraphQLRequest): boolean => query === undefined || /\bmutation\b/.test(query)

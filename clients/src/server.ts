@@ -50,10 +50,9 @@ export function createTokenHandler(options: TokenHandlerOptions): (request: Requ
  * Creates what a page that is rendered on a server reads with, as the user of the session: `await send(document)` in a server component of
  * Next.js, or in a `loader` of React Router. Create one for each request: it holds the token of one person.
  */
-export function createSendAs(options: TokenServerOptions & Omit<ClientOptions, 'token'>, input: TokenInput | string): Send {
+export function createSendAs(options: TokenServerOptions & Omit<ClientOptions, 'token'>, input: TokenInput): Send {
   const { documentId, apiKey, ...others } = options
-  const { userId, ...rest } = typeof input === 'string' ? { userId: input } : input
-  const fetchToken = () => createToken(options, { expiresInSeconds: 120, userId, ...rest })
+  const fetchToken = () => createToken(options, { expiresInSeconds: 120, ...input })
   return createSend({ ...others, token: createTokens({ fetchToken }) })
 }
 
@@ -81,14 +80,19 @@ async function createToken(options: TokenServerOptions, input: TokenInput): Prom
   const { data, errors: [error] = [] } = (await response.json().catch(() => ({}))) as Result
   const { accessToken, expiresAt, userErrors } = (data?.['createAccessToken'] ?? {}) as CreateAccessToken
   if (accessToken && expiresAt) {
-    const expiresInSeconds = (Date.parse(expiresAt) - (Date.parse(response.headers.get('date') ?? '') || Date.now())) / 1_000
+    const expiresInSeconds =
+      (Date.parse(expiresAt) - (Date.parse(response.headers.get('date') ?? '') || Date.now())) / 1_000
     return Response.json({ accessToken, expiresAt, expiresInSeconds }, { headers: noStore })
   }
   const [userError] = userErrors ?? []
   if (userError) return failure(500, userError.code, userError.message)
   const code = error?.extensions?.code ?? 'NO_TOKEN'
   if (code === 'UNAUTHENTICATED') {
-    return failure(500, 'API_KEY_REJECTED', 'The gateway rejects the API key of the token backend: it was revoked, or has expired.')
+    return failure(
+      500,
+      'API_KEY_REJECTED',
+      'The gateway rejects the API key of the token backend: it was revoked, or has expired.',
+    )
   }
   const status = [429, 503].includes(response.status) ? response.status : 500
   const message = error?.message ?? `The gateway answered ${response.status} without a token.`

@@ -1,5 +1,5 @@
 import { createClient as createStreamClient } from 'graphql-sse'
-import { createClient as createSocketClient } from 'graphql-ws/client'
+import { type Client, createClient as createSocketClient } from 'graphql-ws/client'
 import { type FieldError, hasCode, RequestError, TokenError } from './errors.ts'
 import type { GraphQLRequest, Result } from './request.ts'
 import type { WaitReason, Waits } from './waits.ts'
@@ -28,7 +28,10 @@ interface Connection {
 }
 
 /** Sends a subscription once, without continuing. */
-type Transport = (request: GraphQLRequest, sink: { next(result: Result): void; error(error: unknown): void; complete(): void }) => () => void
+type Transport = (
+  request: GraphQLRequest,
+  sink: { next(result: Result): void; error(error: unknown): void; complete(): void },
+) => () => void
 
 /** The gateway sends something every 12 seconds: a connection that is silent for longer is dead, as after the sleep of a device. */
 const maxSilenceMilliseconds = 30_000
@@ -49,7 +52,9 @@ export function createSubscribe(connection: Connection): Subscribe {
   return (request, sink) => {
     const stopped = new AbortController()
     const signal = AbortSignal.any([stopped.signal, connection.signal])
-    let current = request
+    // Asks for the position before there is an event.
+    const asked = { ...request, extensions: { ...request.extensions, position: true } }
+    let current: GraphQLRequest = asked
     let attempt = 0
     let isRenewed = false
 
@@ -59,7 +64,7 @@ export function createSubscribe(connection: Connection): Subscribe {
       isRenewed = false
       waits.wake()
       const after = positionOf(result)
-      if (after !== undefined && hasAfter(request)) current = { ...request, variables: { ...request.variables, after } }
+      if (after !== undefined && hasAfter(request)) current = { ...asked, variables: { ...request.variables, after } }
       if (result.data || result.errors) sink.next(result)
     }
 
@@ -71,6 +76,7 @@ export function createSubscribe(connection: Connection): Subscribe {
      */
     function connect(): Promise<boolean> {
       return new Promise((resolve, reject) => {
+        if (signal.aborted) return resolve(true)
         let ended: RequestError | undefined
         const leave = transport(current, {
           next(result) {
@@ -94,10 +100,10 @@ export function createSubscribe(connection: Connection): Subscribe {
     }
 
     async function run(): Promise<void> {
-      while (!signal.aborted) {
+      for (let isOver = false; !isOver; ) {
         try {
           if (isStream) await shown(signal)
-          if (await connect()) return
+          isOver = await connect()
         } catch (error) {
           await recover(error)
         }
@@ -133,9 +139,23 @@ export function createSubscribe(connection: Connection): Subscribe {
 
 /** One WebSocket for all subscriptions. A browser sends no headers with it, so the credential is in its first message. */
 function createSocket({ url, readHeaders }: Connection): Transport {
+  let socket: Client | undefined
+  return (request, sink) => {
+    // Servers that render pages may have no WebSocket.
+    socket ??= openSocket(new URL(url, globalThis.location?.href).href.replace(/^http/, 'ws'), readHeaders)
+    // The protocol requires a text next to the id of a document.
+    return socket.subscribe({ query: '', ...request } as { query: string }, {
+      next: (result) => sink.next(result as Result),
+      error: (error) => sink.error(Array.isArray(error) ? new RequestError(error as FieldError[]) : error),
+      complete: () => sink.complete(),
+    })
+  }
+}
+
+function openSocket(url: string, readHeaders: Connection['readHeaders']): Client {
   let timer: ReturnType<typeof setTimeout> | undefined
   const socket = createSocketClient({
-    url: url.replace(/^http/, 'ws'),
+    url,
     connectionParams: readHeaders,
     retryAttempts: 0,
     keepAlive: maxSilenceMilliseconds / 2,
@@ -149,13 +169,7 @@ function createSocket({ url, readHeaders }: Connection): Transport {
       closed: () => clearTimeout(timer),
     },
   })
-  return (request, sink) =>
-    // The protocol requires a text next to the id of a document.
-    socket.subscribe({ query: '', ...request } as { query: string }, {
-      next: (result) => sink.next(result as Result),
-      error: (error) => sink.error(Array.isArray(error) ? new RequestError(error as FieldError[]) : error),
-      complete: () => sink.complete(),
-    })
+  return socket
 }
 
 /** A connection for each subscription. */
@@ -218,30 +232,37 @@ async function shown(signal: AbortSignal): Promise<void> {
 }
 
 /** The position after a result: an event names its own in its id. */
-function positionOf({ data, extensions }: Result): string | undefined {
+export function positionOf({ data, extensions }: Result): string | undefined {
   const ids = Object.values(data ?? {}).map((value) => (value as { id?: unknown } | null)?.id)
   const id = ids.find((each) => typeof each === 'string' && each.startsWith('evt_'))
   return (id as string | undefined) ?? extensions?.position
 }
 
 /** A gateway ignores variables that a document does not have, so a document without a text gets the position too. */
-const hasAfter = ({ query }: GraphQLRequest) => !query || /\$after\b/.test(query)
+export const hasAfter = ({ query }: GraphQLRequest) => !query || /\$after\b/.test(query)
 
 const isTemporary = (errors: readonly FieldError[] = []) =>
-  errors.some(({ extensions }) => extensions?.code === 'UNAUTHENTICATED' || Object.hasOwn(temporary, extensions?.code ?? ''))
+  errors.some(
+    ({ extensions }) => extensions?.code === 'UNAUTHENTICATED' || Object.hasOwn(temporary, extensions?.code ?? ''),
+  )
 
 const closeCode = (error: unknown) => (error as { readonly code?: unknown } | null)?.code
 
 /** Whether another token may be accepted. */
-const isRejection = (error: unknown) => [4401, 4403].includes(Number(closeCode(error))) || hasCode(error, 'UNAUTHENTICATED')
+const isRejection = (error: unknown) =>
+  [4401, 4403].includes(Number(closeCode(error))) || hasCode(error, 'UNAUTHENTICATED')
 
 /** Why a subscription must wait. Undefined: the next attempt would fail too. */
 function reasonOf(error: unknown): WaitReason | undefined {
-  if (error instanceof RequestError) return error.errors.flatMap(({ extensions }) => temporary[extensions?.code ?? ''] ?? [])[0]
+  if (error instanceof RequestError)
+    return error.errors.flatMap(({ extensions }) => temporary[extensions?.code ?? ''] ?? [])[0]
   if (error instanceof TokenError) return error.isTemporary ? 'unavailable' : undefined
   const code = closeCode(error)
   // 1009, 44xx, 4004 and 4005 say that the client does something wrong.
-  if (typeof code === 'number') return [1009, 4004, 4005].includes(code) || (code >= 4400 && code < 4499 && code !== 4408) ? undefined : 'unavailable'
+  if (typeof code === 'number')
+    return [1009, 4004, 4005].includes(code) || (code >= 4400 && code < 4499 && code !== 4408)
+      ? undefined
+      : 'unavailable'
   return error instanceof TypeError || (typeof Event !== 'undefined' && error instanceof Event) ? 'offline' : undefined
 }
 
@@ -250,5 +271,7 @@ function toError(error: unknown): Error {
   const { code, reason } = (error ?? {}) as { readonly code?: number; readonly reason?: string }
   const isUnauthenticated = isRejection(error)
   const message = `The gateway closed the WebSocket with ${code}: ${reason}`
-  return isUnauthenticated ? new RequestError([{ message, extensions: { code: 'UNAUTHENTICATED' } }]) : new Error(message)
+  return isUnauthenticated
+    ? new RequestError([{ message, extensions: { code: 'UNAUTHENTICATED' } }])
+    : new Error(message)
 }

@@ -43,7 +43,12 @@ export function generateClientLists(): string {
   const types = Object.values(schema.getTypeMap()).filter(({ name }) => !name.startsWith('__'))
   const objects = types.filter(isObjectType)
   const fields = objects.flatMap((type) =>
-    Object.values(type.getFields()).map(({ name, type: result, args }) => ({ parent: type.name, name, type: result, args })),
+    Object.values(type.getFields()).map(({ name, type: result, args }) => ({
+      parent: type.name,
+      name,
+      type: result,
+      args,
+    })),
   )
   const fieldsOf = (parent: string) => fields.filter((field) => field.parent === parent)
 
@@ -57,13 +62,16 @@ export function generateClientLists(): string {
     .map((type) => [type.name, schema.getPossibleTypes(type).map(({ name }) => name)] as const)
 
   const pages = ['first', 'after', 'last', 'before']
-  const paged = fields.filter(({ parent, type }) => parent !== 'Subscription' && /Connection$/.test(getNamedType(type).name))
-  const argumentsOf = ({ args }: (typeof fields)[number]) => args.map(({ name }) => name).filter((name) => !pages.includes(name))
+  const paged = fields.filter(
+    ({ parent, type }) => parent !== 'Subscription' && /Connection$/.test(getNamedType(type).name),
+  )
+  const argumentsOf = ({ args }: (typeof fields)[number]) =>
+    args.map(({ name }) => name).filter((name) => !pages.includes(name))
   const pagedByParent = Object.fromEntries(
-    Array.from(Map.groupBy(paged, ({ parent }) => parent), ([parent, own]) => [
-      parent,
-      Object.fromEntries(own.map((field) => [field.name, argumentsOf(field)])),
-    ]),
+    Array.from(
+      Map.groupBy(paged, ({ parent }) => parent),
+      ([parent, own]) => [parent, Object.fromEntries(own.map((field) => [field.name, argumentsOf(field)]))],
+    ),
   )
 
   // Connections, edges and payloads belong to the field that returns them.
@@ -74,7 +82,7 @@ export function generateClientLists(): string {
     return uses.every((field) => field.parent === 'Query' && field.args.length === 0 && !isList(field))
   })
   const statistics = unnamed.filter((name) => {
-    const isSingle = fields.some((field) => ofType(field) === name && !isList(field))
+    const isSingle = fields.some((field) => field.parent !== 'Subscription' && ofType(field) === name && !isList(field))
     return isSingle && !singletons.includes(name) && !replacedAsWhole.includes(name)
   })
   const parts = unnamed.filter((name) => !singletons.includes(name) && !statistics.includes(name))
@@ -85,7 +93,10 @@ export function generateClientLists(): string {
   })
 
   const namesByParent = Object.fromEntries(
-    Array.from(Map.groupBy(replaced, ({ parent }) => parent), ([parent, own]) => [parent, own.map(({ name }) => name)]),
+    Array.from(
+      Map.groupBy(replaced, ({ parent }) => parent),
+      ([parent, own]) => [parent, own.map(({ name }) => name)],
+    ),
   )
 
   const deletions = fields.flatMap(({ parent, name }) => {
@@ -101,8 +112,12 @@ export function generateClientLists(): string {
   const deletingMutations = fieldsOf('Mutation').filter((field) => deletingPayloads.includes(ofType(field)))
 
   // What belongs to a deleted object is deleted with it.
-  const owners = (name: string) => fieldsOf(name).filter((field) => !isList(field) && field.args.length === 0).map(ofType)
-  const isDeleted = (name: string) => deletedTypes.has(name) || (name !== 'Event' && owners(name).some((owner) => deletedTypes.has(owner)))
+  const owners = (name: string) =>
+    fieldsOf(name)
+      .filter((field) => !isList(field) && field.args.length === 0)
+      .map(ofType)
+  const isDeleted = (name: string) =>
+    deletedTypes.has(name) || (name !== 'Event' && owners(name).some((owner) => deletedTypes.has(owner)))
   const counted = fieldsOf('Query').filter((field) => {
     const [, node] = /^(\w+)Connection$/.exec(ofType(field)) ?? []
     return (node && isDeleted(node)) || /Stats$/.test(ofType(field))
@@ -115,7 +130,8 @@ export function generateClientLists(): string {
   })
 
   const scalars = types.filter(isScalarType).map(({ name }) => {
-    if (!Object.hasOwn(scalarTypes, name)) throw new Error(`The scalar ${name} needs a type in tools/clients/write-lists.ts.`)
+    if (!Object.hasOwn(scalarTypes, name))
+      throw new Error(`The scalar ${name} needs a type in tools/clients/write-lists.ts.`)
     return name as keyof typeof scalarTypes
   })
 

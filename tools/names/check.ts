@@ -46,14 +46,18 @@ function createChecker(types: ts.TypeChecker) {
 }
 
 const { config } = ts.readConfigFile(path.join(root, 'tsconfig.json'), ts.sys.readFile)
-const { fileNames, options } = ts.parseJsonConfigFileContent({ ...config, include: ['src'] }, ts.sys, root)
+const { fileNames, options } = ts.parseJsonConfigFileContent(
+  { ...config, include: ['src', 'clients/src'] },
+  ts.sys,
+  root,
+)
 const program = ts.createProgram(fileNames, options)
 const isFound = createChecker(program.getTypeChecker())
 let found = 0
 
 for (const file of program.getSourceFiles()) {
   const name = path.relative(root, file.fileName)
-  if (!name.startsWith('src/') || exempt.test(name)) continue
+  if (!/^(src|clients\/src)\//.test(name) || exempt.test(name)) continue
   const visit = (node: ts.Node): void => {
     if (isFound(node)) {
       found += 1
