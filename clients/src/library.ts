@@ -1,0 +1,139 @@
+import { mutationHeaders } from './action.ts'
+import { type ClientOptions, createCore } from './core.ts'
+import { type Deleted, deletedBy } from './deleted.ts'
+import { RequestError } from './errors.ts'
+import type { GraphQLRequest, Result } from './request.ts'
+import { hasAfter, positionOf, type Sink } from './subscribe.ts'
+
+export type OperationKind = 'query' | 'mutation' | 'subscription'
+
+/** What the clients of all libraries do. */
+export interface Connection {
+  readonly fetch: typeof fetch
+  headersOf(kind: OperationKind, action?: string): Record<string, string>
+  /** A query is sent. Call the returned function when the cache has its result, or when it has none. */
+  start(): () => void
+  /** The cache has the result of an operation. */
+  read(kind: OperationKind, result: Result): void
+  /**
+   * Subscribes. `events` begin where the first query of the page was read, or after the last event that has arrived, unless the variable
+   * `after` is given. An operation that the gateway rejects has a result with errors, as that of a query has.
+   */
+  subscribe(request: GraphQLRequest, sink: Sink): () => void
+  close(): void
+}
+
+/**
+ * Connects a library to the gateway.
+ *
+ * @param remove removes objects from the cache that were deleted. A query that was sent before a deletion can bring its objects back: then
+ *   they are removed again when its result has arrived
+ */
+export function connect(options: ClientOptions, remove: (deleted: readonly Deleted[]) => void = () => {}): Connection {
+  const core = createCore(options)
+  const running = new Set<Deleted[]>()
+  let position: string | undefined
+
+  function read(kind: OperationKind, result: Result): void {
+    if (kind === 'subscription') position = positionOf(result) ?? position
+    else position ??= result.extensions?.position
+    const deleted = kind === 'query' ? [] : deletedBy(result.data)
+    if (deleted.length === 0) return
+    for (const since of running) since.push(...deleted)
+    remove(deleted)
+  }
+
+  return {
+    fetch: options.batch ? createBatchFetch(core.fetch) : core.fetch,
+    headersOf(kind, action) {
+      if (kind === 'mutation') return { ...mutationHeaders(action) }
+      return position === undefined ? { 'x-position': 'yes' } : {}
+    },
+    start() {
+      const since: Deleted[] = []
+      running.add(since)
+      return () => {
+        if (running.delete(since) && since.length > 0) remove(since)
+      }
+    },
+    read,
+    subscribe(request, sink) {
+      const after = request.variables?.['after'] ?? position
+      const isContinued = after !== undefined && hasAfter(request)
+      return core.subscribe(isContinued ? { ...request, variables: { ...request.variables, after } } : request, {
+        next(result) {
+          sink.next(result)
+          read('subscription', result)
+        },
+        complete: () => sink.complete(),
+        error(error) {
+          if (!(error instanceof RequestError)) return sink.error(error)
+          sink.next({ data: null, errors: error.errors })
+          sink.complete()
+        },
+      })
+    },
+    close: () => core.close(),
+  }
+}
+
+/** The most operations of a batch. */
+const maxOperations = 10
+
+interface Pending {
+  readonly input: RequestInfo | URL
+  readonly init: RequestInit
+  resolve(response: Response): void
+  reject(error: unknown): void
+}
+
+/**
+ * Creates a `fetch` that sends the queries of one moment as one request. Mutations are sent alone, because each has an idempotency key of
+ * its own.
+ */
+function createBatchFetch(send: typeof fetch): typeof fetch {
+  let pending: Pending[] = []
+
+  function flush(): void {
+    const waiting = pending.filter(({ init }) => !init.signal?.aborted)
+    pending = []
+    for (let start = 0; start < waiting.length; start += maxOperations) {
+      const batch = waiting.slice(start, start + maxOperations)
+      sendBatch(send, batch).catch((error: unknown) => {
+        for (const { reject } of batch) reject(error)
+      })
+    }
+  }
+
+  return (input, init = {}) => {
+    if (new Headers(init.headers).has('idempotency-key')) return send(input, init)
+    return new Promise((resolve, reject) => {
+      if (pending.length === 0) setTimeout(flush)
+      pending.push({ input, init, resolve, reject })
+      init.signal?.addEventListener('abort', () => reject(init.signal?.reason))
+    })
+  }
+}
+
+async function sendBatch(send: typeof fetch, batch: readonly Pending[]): Promise<void> {
+  const [first, second] = batch
+  if (!first) return
+  if (!second) return first.resolve(await send(first.input, first.init))
+  // The request is aborted when nobody waits for it.
+  const signals = batch.map(({ init }) => init.signal)
+  const abandoned = new AbortController()
+  for (const signal of signals) {
+    signal?.addEventListener('abort', () => signals.every((other) => other?.aborted) && abandoned.abort(signal.reason))
+  }
+  const body = `[${batch.map(({ init }) => init.body).join()}]`
+  const response = await send(first.input, { ...first.init, body, signal: abandoned.signal })
+  const text = await response.text()
+  // The request was refused as a whole, or did not reach the gateway.
+  const results: unknown = response.headers.get('content-type')?.includes('json') ? JSON.parse(text) : undefined
+  for (const [index, { resolve }] of batch.entries()) {
+    resolve(new Response(Array.isArray(results) ? JSON.stringify(results[index]) : text, response))
+  }
+}
+
+/** The field of Query that reads an object of a type by its id: `User` ⇒ `user`. */
+export const fieldOf = (type: string): string => type.charAt(0).toLowerCase() + type.slice(1)
