@@ -2,8 +2,8 @@ import { mutationHeaders } from './action.ts'
 import { type ClientOptions, createCore } from './core.ts'
 import { type Deleted, deletedBy } from './deleted.ts'
 import { RequestError } from './errors.ts'
-import type { GraphQLRequest, Result } from './request.ts'
-import { hasAfter, positionOf, type Sink } from './subscribe.ts'
+import { continueAfter, type GraphQLRequest, positionOf, type Result } from './request.ts'
+import type { Sink } from './subscribe.ts'
 
 export type OperationKind = 'query' | 'mutation' | 'subscription'
 
@@ -58,9 +58,7 @@ export function connect(options: ClientOptions, remove: (deleted: readonly Delet
     },
     read,
     subscribe(request, sink) {
-      const after = request.variables?.['after'] ?? position
-      const isContinued = after !== undefined && hasAfter(request)
-      return core.subscribe(isContinued ? { ...request, variables: { ...request.variables, after } } : request, {
+      return core.subscribe(continueAfter(request, request.variables?.['after'] ?? position), {
         next(result) {
           sink.next(result)
           read('subscription', result)

@@ -55,3 +55,16 @@ export function requestOf(
 
 /** Whether a request may write. A document without a text might. */
 export const isMutation = ({ query }: GraphQLRequest): boolean => query === undefined || /\bmutation\b/.test(query)
+
+/** The position after a result, in the log of events: an event names its own in its id. */
+export function positionOf({ data, extensions }: Result): string | undefined {
+  const ids = Object.values(data ?? {}).map((value) => (value as { id?: unknown } | null)?.id)
+  const id = ids.find((each) => typeof each === 'string' && each.startsWith('evt_'))
+  return (id as string | undefined) ?? extensions?.position
+}
+
+/** The request that continues after a position. A gateway ignores variables that a document does not have, so one without a text gets it too. */
+export function continueAfter(request: GraphQLRequest, after: unknown): GraphQLRequest {
+  const hasAfter = !request.query || /\$after\b/.test(request.query)
+  return typeof after === 'string' && hasAfter ? { ...request, variables: { ...request.variables, after } } : request
+}
