@@ -10,12 +10,13 @@ import {
   Observable,
   type TypePolicies,
 } from '@apollo/client/core'
+import { BatchHttpLink } from '@apollo/client/link/batch-http'
 import { relayStylePagination } from '@apollo/client/utilities'
 import { print, visit } from 'graphql'
 import type { ClientOptions } from './core.ts'
 import type { Deleted } from './deleted.ts'
 import type { FieldError } from './errors.ts'
-import { countedFields, pagedLists, parts, possibleTypes, replacedLists, singletons, statistics } from './generated.ts'
+import * as schema from './generated.ts'
 import { type Connection, connect, fieldOf, type OperationKind } from './library.ts'
 import { type Result, requestOf } from './request.ts'
 
@@ -49,7 +50,14 @@ export interface ApolloOptions extends ClientOptions {
  * not read. A mutation with `context: { action }` is executed once, however often it is sent with the same `action`.
  */
 export function createApolloClient(options: ApolloOptions): ApolloClient {
-  const { links = [], cache = new InMemoryCache(cacheOptions), ssrMode = false, url, documents } = options
+  const {
+    links = [],
+    cache = new InMemoryCache(cacheOptions),
+    ssrMode = false,
+    url,
+    documents,
+    batch = false,
+  } = options
   const connection = connect(options, (deleted) => evictDeleted(cache, deleted))
 
   const prepare = new ApolloLink((operation, forward) => {
@@ -68,15 +76,18 @@ export function createApolloClient(options: ApolloOptions): ApolloClient {
         connection.subscribe(requestOf(query, variables, documents, print), observer as never),
       ),
   )
+  const http = { uri: url, fetch: connection.fetch }
+  const send = ApolloLink.split(
+    // A batch has one idempotency key, so mutations are sent alone.
+    (operation) => batch && kindOf(operation) === 'query',
+    new BatchHttpLink({ ...http, batchMax: 10 }),
+    new HttpLink(http),
+  )
   const client = new ApolloClient({
     link: ApolloLink.from([
       ...links,
       createCacheLink(cache, connection),
-      ApolloLink.split(
-        (operation) => kindOf(operation) === 'subscription',
-        subscriptions,
-        ApolloLink.from([prepare, new HttpLink({ uri: url, fetch: connection.fetch })]),
-      ),
+      ApolloLink.split((operation) => kindOf(operation) === 'subscription', subscriptions, prepare.concat(send)),
     ]),
     cache,
     ssrMode,
@@ -101,7 +112,7 @@ const kindOf = ({ operationType }: ApolloLink.Operation) => operationType as Ope
 
 /** Objects that have an id, and the field of Query that reads each. */
 const readById = Object.fromEntries(
-  (possibleTypes['Node'] ?? []).map((__typename): [string, FieldPolicy] => [
+  (schema.possibleTypes['Node'] ?? []).map((__typename): [string, FieldPolicy] => [
     fieldOf(__typename),
     {
       // An object of a list is in the cache already.
@@ -116,20 +127,20 @@ const policiesOf = <Name extends string>(names: readonly Name[], policy: TypePol
 
 /** The options of the cache, for a cache of your own: `new InMemoryCache({ ...cacheOptions, … })`. */
 export const cacheOptions: InMemoryCacheConfig = {
-  possibleTypes,
+  possibleTypes: schema.possibleTypes,
   typePolicies: {
-    ...policiesOf(singletons, { keyFields: [] }),
-    ...policiesOf(statistics, { merge: true }),
-    ...policiesOf(parts, { merge: false }),
+    ...policiesOf(schema.singletons, { keyFields: [] }),
+    ...policiesOf(schema.statistics, { merge: true }),
+    ...policiesOf(schema.parts, { merge: false }),
     ...Object.fromEntries(
-      [...new Set([...Object.keys(pagedLists), ...Object.keys(replacedLists)])].map((type) => [
+      [...new Set([...Object.keys(schema.pagedLists), ...Object.keys(schema.replacedLists)])].map((type) => [
         type,
         {
           fields: {
             ...(type === 'Query' && readById),
-            ...Object.fromEntries((replacedLists[type] ?? []).map((name) => [name, { merge: false }])),
+            ...Object.fromEntries((schema.replacedLists[type] ?? []).map((name) => [name, { merge: false }])),
             ...Object.fromEntries(
-              Object.entries(pagedLists[type] ?? {}).map(([name, keys]) => [name, joinPages(keys)]),
+              Object.entries(schema.pagedLists[type] ?? {}).map(([name, keys]) => [name, joinPages(keys)]),
             ),
           },
         },
@@ -282,7 +293,9 @@ function evictDeleted(cache: ApolloCache, deleted: readonly Deleted[]): void {
       for (const id of ids) cache.evict({ id })
       for (const [id, object = {}] of Object.entries(stored)) {
         const counted =
-          id === 'ROOT_QUERY' ? countedFields : Object.keys(pagedLists[String(object['__typename'])] ?? {})
+          id === 'ROOT_QUERY'
+            ? schema.countedFields
+            : Object.keys(schema.pagedLists[String(object['__typename'])] ?? {})
         for (const [fieldName, value] of Object.entries(object)) {
           const text = JSON.stringify(value) ?? ''
           const isList = counted.includes(/^\w*/.exec(fieldName)?.[0] ?? '')

@@ -44,8 +44,8 @@ export function connect(options: ClientOptions, remove: (deleted: readonly Delet
   }
 
   return {
-    fetch: options.batch ? createBatchFetch(core.fetch) : core.fetch,
-    headersOf(kind, action) {
+    fetch: core.fetch,
+    headersOf(kind, action): Record<string, string> {
       if (kind === 'mutation') return { ...mutationHeaders(action) }
       return position === undefined ? { 'x-position': 'yes' } : {}
     },
@@ -72,64 +72,6 @@ export function connect(options: ClientOptions, remove: (deleted: readonly Delet
       })
     },
     close: () => core.close(),
-  }
-}
-
-/** The most operations of a batch. */
-const maxOperations = 10
-
-interface Pending {
-  readonly input: RequestInfo | URL
-  readonly init: RequestInit
-  resolve(response: Response): void
-  reject(error: unknown): void
-}
-
-/**
- * Creates a `fetch` that sends the queries of one moment as one request. Mutations are sent alone, because each has an idempotency key of
- * its own.
- */
-function createBatchFetch(send: typeof fetch): typeof fetch {
-  let pending: Pending[] = []
-
-  function flush(): void {
-    const waiting = pending.filter(({ init }) => !init.signal?.aborted)
-    pending = []
-    for (let start = 0; start < waiting.length; start += maxOperations) {
-      const batch = waiting.slice(start, start + maxOperations)
-      sendBatch(send, batch).catch((error: unknown) => {
-        for (const { reject } of batch) reject(error)
-      })
-    }
-  }
-
-  return (input, init = {}) => {
-    if (new Headers(init.headers).has('idempotency-key')) return send(input, init)
-    return new Promise((resolve, reject) => {
-      if (pending.length === 0) setTimeout(flush)
-      pending.push({ input, init, resolve, reject })
-      init.signal?.addEventListener('abort', () => reject(init.signal?.reason))
-    })
-  }
-}
-
-async function sendBatch(send: typeof fetch, batch: readonly Pending[]): Promise<void> {
-  const [first, second] = batch
-  if (!first) return
-  if (!second) return first.resolve(await send(first.input, first.init))
-  // The request is aborted when nobody waits for it.
-  const signals = batch.map(({ init }) => init.signal)
-  const abandoned = new AbortController()
-  for (const signal of signals) {
-    signal?.addEventListener('abort', () => signals.every((other) => other?.aborted) && abandoned.abort(signal.reason))
-  }
-  const body = `[${batch.map(({ init }) => init.body).join()}]`
-  const response = await send(first.input, { ...first.init, body, signal: abandoned.signal })
-  const text = await response.text()
-  // The request was refused as a whole, or did not reach the gateway.
-  const results: unknown = response.headers.get('content-type')?.includes('json') ? JSON.parse(text) : undefined
-  for (const [index, { resolve }] of batch.entries()) {
-    resolve(new Response(Array.isArray(results) ? JSON.stringify(results[index]) : text, response))
   }
 }
 

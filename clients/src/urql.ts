@@ -21,19 +21,11 @@ import { relayPagination } from '@urql/exchange-graphcache/extras'
 import type { ClientOptions } from './core.ts'
 import { deletedBy } from './deleted.ts'
 import { createWithheld, errorsOf } from './errors.ts'
-import {
-  countedFields,
-  deletingMutations,
-  pagedLists,
-  parts,
-  possibleTypes,
-  singletons,
-  statistics,
-} from './generated.ts'
+import * as schema from './generated.ts'
 import { connect, fieldOf, type OperationKind } from './library.ts'
 import { type Result, requestOf } from './request.ts'
 
-export interface UrqlOptions extends ClientOptions {
+export interface UrqlOptions extends Omit<ClientOptions, 'batch'> {
   /** Exchanges of your own, between the cache and those that send. */
   readonly exchanges?: readonly Exchange[]
   /** `cacheOptions` by default, or another cache. */
@@ -111,7 +103,7 @@ const joinPages = (): Resolver => {
 
 /** An object of a list is in the cache already. */
 const readById = Object.fromEntries(
-  (possibleTypes['Node'] ?? []).map((__typename): [string, Resolver] => [
+  (schema.possibleTypes['Node'] ?? []).map((__typename): [string, Resolver] => [
     fieldOf(__typename),
     (_, { id }, cache, { parentKey, parentFieldKey }) => {
       const known = cache.resolve(parentKey, parentFieldKey) as DataFields | undefined
@@ -130,18 +122,20 @@ const forget: UpdateResolver = (result, _, cache) => {
   const deleted = deletedBy(result)
   for (const { ...object } of deleted) {
     const owner = cache.resolve(object, 'user') ?? (userId ? { __typename: 'User', id: userId } : null)
-    if (owner) invalidate(owner as Entity, Object.keys(pagedLists['User'] ?? {}))
+    if (owner) invalidate(owner as Entity, Object.keys(schema.pagedLists['User'] ?? {}))
     cache.invalidate(object)
   }
-  if (deleted.length > 0) invalidate('Query', countedFields)
+  if (deleted.length > 0) invalidate('Query', schema.countedFields)
 }
 
 /** The options of the cache, for an exchange of your own: `cacheExchange({ ...cacheOptions, … })`. */
 export const cacheOptions: CacheExchangeOpts = {
-  possibleTypes,
-  keys: Object.fromEntries([...parts, ...singletons, ...statistics].map((type) => [type, () => null])),
+  possibleTypes: schema.possibleTypes,
+  keys: Object.fromEntries(
+    [...schema.parts, ...schema.singletons, ...schema.statistics].map((type) => [type, () => null]),
+  ),
   resolvers: Object.fromEntries(
-    Object.entries(pagedLists).map(([type, lists]) => [
+    Object.entries(schema.pagedLists).map(([type, lists]) => [
       type,
       {
         ...(type === 'Query' && readById),
@@ -150,7 +144,7 @@ export const cacheOptions: CacheExchangeOpts = {
     ]),
   ),
   updates: {
-    Mutation: Object.fromEntries(deletingMutations.map((name) => [name, forget])),
+    Mutation: Object.fromEntries(schema.deletingMutations.map((name) => [name, forget])),
     Subscription: { events: forget },
   },
 }

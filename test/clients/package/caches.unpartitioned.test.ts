@@ -372,3 +372,18 @@ describe.each(Object.entries(libraries))('%s', (_, connect) => {
     expect(hasCode(shown.error, 'FORBIDDEN')).toBe(true)
   })
 })
+
+it('Apollo Client sends the queries of one moment as one request, and mutations alone', async () => {
+  const { options, create, sent } = await signIn(stage)
+  const { id } = await create.user()
+  const client = createApolloClient({ ...options, batch: true })
+  onTestFinished(() => client.stop())
+  const read = (name: string) => client.query({ query: gql(`query ${name} { viewer { keyName } }`) })
+  const [one, other, renamed] = await Promise.all([
+    read('One'),
+    read('Other'),
+    client.mutate({ mutation: gql(documents.rename), variables: { id, name: 'After' } }),
+  ])
+  expect([one.error, other.error, renamed.error]).toEqual([undefined, undefined, undefined])
+  expect(sent.map(({ body }) => [JSON.parse(body)].flat().length).toSorted()).toEqual([1, 2])
+})

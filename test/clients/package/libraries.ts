@@ -14,7 +14,7 @@ export interface Stage {
 }
 
 export async function startStage(): Promise<Stage> {
-  const app = await startTestApp()
+  const app = await startTestApp({ batching: true })
   return { app, url: `${await addressOf(app)}/graphql` }
 }
 
