@@ -1,34 +1,26 @@
-import { TokenError } from './errors.ts'
+import { hasCode, TokenError } from './errors.ts'
 import { createSubscribe, type Subscribe } from './subscribe.ts'
 import { createWaits, type WaitReason } from './waits.ts'
 
-/**
- * A function that returns the token. It gets the token that the gateway has rejected, and then returns another one: `createTokens` creates
- * such a function.
- */
+/** Returns the token, and another one if it gets the token that the gateway has rejected, as that of `createTokens`. */
 export type Tokens = (rejected?: string) => Promise<string>
 
-/** The options of every entry. */
+/** The options of every entry. docs/frontends.md describes them. */
 export interface ClientOptions {
   /** `https://gateway.example.com/graphql`. */
   readonly url: string
-  /** What `createTokens` returns, or a function that returns the token of an identity provider. */
   readonly token?: Tokens
   /** The API key of a server. A page has a token instead. */
   readonly apiKey?: string
-  /** The gateway names both in its usage, log and traces. */
   readonly clientName?: string
   readonly clientVersion?: string
   /** `persisted` sends the ids of documents that a compiler has stored, and never their texts. */
   readonly documents?: 'text' | 'persisted'
-  /** Sends the queries of one moment together. The gateway needs `BATCHING=on`. For Apollo Client and urql. */
+  /** Sends the queries of one moment together. The gateway needs `BATCHING=on`. For Apollo Client. */
   readonly batch?: boolean
   /** `stream` sends each subscription as server-sent events, for networks without WebSockets. */
   readonly transport?: 'socket' | 'stream'
-  /**
-   * How often a query is sent that gets no response, or 502 to 504. By default a page sends it until the gateway answers or the query is
-   * aborted, and a server 4 times.
-   */
+  /** How often a query is sent that gets no response, or 502 to 504. No limit in a page by default, and 4 elsewhere. */
   readonly attempts?: number
   /**
    * Called when a request waits, for the page to show it, and with undefined when none waits any more.
@@ -42,21 +34,18 @@ export interface ClientOptions {
 
 /** What every entry sends with. */
 export interface Core {
-  readonly options: ClientOptions
   /**
-   * `fetch` for the HTTP client of every library. A request with the header `idempotency-key` (`mutationHeaders`) is a mutation: without
-   * a response it is sent up to 4 times with the same key. Other requests are queries. 409, 429 and 503 are awaited as `Retry-After`
-   * says, up to two minutes. `init.signal` ends the waiting.
+   * `fetch` for the HTTP client of every library. A request with the header `idempotency-key` (`mutationHeaders`) is a
+   * mutation: without a response it is sent up to 4 times with the same key. Other requests are queries. 409, 429 and
+   * 503 are awaited as `Retry-After` says, up to two minutes. `init.signal` ends the waiting.
    *
    * @throws TokenError if the token backend answers without a token; TypeError if there is no response
    */
   readonly fetch: typeof globalThis.fetch
   /**
-   * Subscribes, and subscribes again when the token or the connection ends. `events` continue after the last one if the document has the
-   * variable `$after: ID`. Results without data and errors, which only have a position, are not passed on. The errors of `sink.error` are
+   * Subscribes, and subscribes again when the token or the connection ends. `events` continue after the last one if the
+   * document has the variable `$after: ID`. Results that only have a position are not passed on. `sink.error` gets
    * RequestError, if the gateway rejects the operation, and TokenError.
-   *
-   * @returns a function that ends the subscription
    */
   readonly subscribe: Subscribe
   /** Ends all subscriptions and waiting requests. */
@@ -81,14 +70,14 @@ export function createCore(options: ClientOptions): Core {
     ...(clientVersion && { 'graphql-client-version': clientVersion }),
   }
   let isSignedOut = false
-  let sent: string | undefined
+  let mayReadPosition = true
 
   /** The token, and another one if the gateway has rejected it. */
   async function readToken(rejected?: string): Promise<string | undefined> {
     try {
-      sent = await token?.(rejected)
+      const read = await token?.(rejected)
       isSignedOut = false
-      return sent
+      return read
     } catch (error) {
       if (error instanceof TokenError && error.isSignedOut && !isSignedOut) {
         isSignedOut = true
@@ -111,8 +100,14 @@ export function createCore(options: ClientOptions): Core {
       signal.throwIfAborted()
       const headers = new Headers(init.headers)
       for (const [name, value] of Object.entries(headersOf(current))) headers.set(name, value)
+      if (!mayReadPosition) headers.delete('x-position')
       const response = await globalThis.fetch(input, { ...init, headers, signal })
-      if (response.status !== 401 || current === undefined || isRenewed) return await readWhole(response)
+      if (response.status !== 401 || current === undefined || isRenewed) {
+        const whole = await readWhole(response)
+        if (!headers.has('x-position') || !(await isForbidden(whole))) return whole
+        mayReadPosition = false
+        return send(input, init, signal)
+      }
       const renewed = await readToken(current)
       if (renewed === current) return response
       await response.body?.cancel()
@@ -141,43 +136,47 @@ export function createCore(options: ClientOptions): Core {
     transport: options.transport ?? 'socket',
     fetch,
     waits,
-    readHeaders: async () => headersOf(await readToken()),
-    async renewToken() {
-      const rejected = sent
-      return (await readToken(rejected)) !== rejected
-    },
+    readToken,
+    headersOf,
     signal: closed.signal,
   })
-  return { options, fetch, subscribe, close: () => closed.abort(new Error('The client is closed.')) }
+  return { fetch, subscribe, close: () => closed.abort(new Error('The client is closed.')) }
+}
+
+interface Retry {
+  readonly reason: WaitReason
+  readonly seconds?: number
 }
 
 /** Why a request is sent again. Undefined: it is not. */
-function retryOf(
-  outcome: Response | { readonly error: unknown },
-): { reason: WaitReason; seconds?: number } | undefined {
-  if ('error' in outcome) {
-    const { error } = outcome
-    if (!(error instanceof TokenError)) return error instanceof TypeError ? { reason: 'offline' } : undefined
-    return reasonOf(error.status, error.retryAfterSeconds)
+function retryOf(outcome: Response | { readonly error: unknown }): Retry | undefined {
+  if ('status' in outcome) {
+    const header = outcome.headers.get('retry-after')
+    return retryAfter(outcome.status, header === null ? undefined : Number(header))
   }
-  const header = outcome.headers.get('retry-after')
-  return reasonOf(outcome.status, header === null ? undefined : Number(header))
+  const { error } = outcome
+  if (error instanceof TokenError) return retryAfter(error.status, error.retryAfterSeconds)
+  return error instanceof TypeError ? { reason: 'offline' } : undefined
 }
 
-function reasonOf(
-  status: number,
-  retryAfter: number | undefined,
-): { reason: WaitReason; seconds?: number } | undefined {
-  const wait = Number.isFinite(retryAfter) && { seconds: Number(retryAfter) }
+function retryAfter(status: number, seconds = Number.NaN): Retry | undefined {
+  const wait = Number.isNaN(seconds) ? undefined : { seconds }
   if ([502, 503, 504].includes(status)) return { reason: 'unavailable', ...wait }
   // 409: the first request with this idempotency key still runs.
   return wait && [409, 429].includes(status) ? { reason: 'limited', ...wait } : undefined
 }
 
+/** Whether the gateway refuses a query, as that for a position without the scope `events:read`. */
+async function isForbidden(response: Response): Promise<boolean> {
+  const result = await response
+    .clone()
+    .json()
+    .catch(() => ({}))
+  return !result.data && hasCode(result, 'FORBIDDEN')
+}
+
 /** Reads a response, so that a connection that breaks in the middle is no response. Streams are passed on. */
 async function readWhole(response: Response): Promise<Response> {
   const isStream = /^(text\/event-stream|multipart\/)/.test(response.headers.get('content-type') ?? '')
-  if (isStream || !response.body) return response
-  const { status, statusText, headers } = response
-  return new Response(await response.arrayBuffer(), { status, statusText, headers })
+  return isStream || !response.body ? response : new Response(await response.arrayBuffer(), response)
 }

@@ -14,10 +14,13 @@ export interface Deleted {
 export function deletedBy(data: unknown): Deleted[] {
   const payloads: unknown[] = Object.values(data ?? {}).flatMap((payload) => payload?.results ?? [payload])
   return payloads.flatMap((payload) => {
-    const values = (payload ?? {}) as Readonly<Record<string, unknown>>
-    const named = Object.entries(deletedIds).map(([field, type]) => [type, values[field]])
-    return [[deletedByEvent[String(values['type'])], values['resourceId']], ...named].flatMap(([type, id]) =>
-      type && id ? [{ __typename: String(type), id: String(id) }] : [],
+    const { type, resourceId, ...ids } = (payload ?? {}) as Readonly<Record<string, unknown>>
+    const named = Object.entries(ids).map(([field, id]) => [typeOf.get(field), id])
+    return [[typeOf.get(String(type)), resourceId], ...named].flatMap(([__typename, id]) =>
+      __typename && id ? [{ __typename: String(__typename), id: String(id) }] : [],
     )
   })
 }
+
+/** The types of what fields and events name as deleted. */
+const typeOf = new Map(Object.entries({ ...deletedIds, ...deletedByEvent }))

@@ -5,7 +5,7 @@ export interface FieldError {
   readonly extensions?: { readonly code?: string; readonly [key: string]: unknown }
 }
 
-/** The gateway answered, and did not execute the operation, or a field failed for another reason than a missing scope. */
+/** The gateway did not execute the operation, or a field failed for another reason than a missing scope. */
 export class RequestError extends Error {
   override readonly name = 'RequestError'
   readonly errors: readonly FieldError[]
@@ -23,11 +23,10 @@ export class RequestError extends Error {
   }
 }
 
-/** The token backend answered without a token. */
+/** The token backend answered without a token. `code` is that of `createTokenHandler`. */
 export class TokenError extends Error {
   override readonly name = 'TokenError'
   readonly status: number
-  /** What `createTokenHandler` says: `DOCUMENT_NOT_TRUSTED`, for example. */
   readonly code: string | undefined
   readonly retryAfterSeconds: number | undefined
 
@@ -49,38 +48,29 @@ export class TokenError extends Error {
   }
 }
 
-/** Whether one of the errors that a client received has this code. Reads the errors of Apollo Client, urql and `send`. */
-export function hasCode(error: unknown, code: string): boolean {
-  return errorsOf(error).some(({ extensions }) => extensions?.code === code)
-}
+/** Whether one of the errors that a client received has this code. Reads those of Apollo Client, urql and `send`. */
+export const hasCode = (error: unknown, code: string): boolean =>
+  errorsOf(error).some(({ extensions }) => extensions?.code === code)
 
-/** The errors of GraphQL within what a client has thrown or returned. */
+/** The errors of GraphQL within a result, or within what a client has thrown or returned. */
 export function errorsOf(error: unknown): readonly FieldError[] {
   const { errors, graphQLErrors } = (error ?? {}) as Partial<Record<'errors' | 'graphQLErrors', readonly FieldError[]>>
   return graphQLErrors ?? errors ?? []
 }
 
-/** `users.nodes.email` of `['users', 'nodes', 0, 'email']`. */
-export function pathOf({ path = [] }: Pick<FieldError, 'path'>): string {
-  return path.filter((part) => typeof part === 'string').join('.')
-}
-
-/** The code of the error for which a field is null, such as FORBIDDEN or SERVICE_UNAVAILABLE. Undefined: the value is unknown. */
+/** The code of the error for which a field is null, such as FORBIDDEN. Undefined: the value is unknown. */
 export type Withheld = (path: string) => string | undefined
 
 /**
  * Tells values that were withheld from unknown ones: both are null.
  *
- * @returns a function of a path without positions: `withheld('users.nodes.email')`. A field within one that failed is withheld too
+ * @returns a function of a path without positions: `withheld('users.nodes.email')`. What is within a field that failed
+ *   is withheld too
  */
 export function createWithheld(errors: readonly FieldError[] = []): Withheld {
-  const codes = new Map(errors.map((error) => [pathOf(error), error.extensions?.code ?? 'INTERNAL']))
-  return (path) => {
-    const parts = path.split('.')
-    for (let length = parts.length; length > 0; length -= 1) {
-      const code = codes.get(parts.slice(0, length).join('.'))
-      if (code) return code
-    }
-    return undefined
-  }
+  const failed = errors.map(({ path = [], extensions }) => ({
+    path: path.filter((part) => typeof part === 'string').join('.'),
+    code: extensions?.code ?? 'INTERNAL',
+  }))
+  return (path) => failed.find((error) => `${path}.`.startsWith(`${error.path}.`))?.code
 }

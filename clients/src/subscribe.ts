@@ -1,17 +1,20 @@
 import { createClient as createStreamClient } from 'graphql-sse'
 import { type Client, createClient as createSocketClient } from 'graphql-ws/client'
-import { type FieldError, hasCode, RequestError, TokenError } from './errors.ts'
-import type { GraphQLRequest, Result } from './request.ts'
+import { errorsOf, type FieldError, RequestError, TokenError } from './errors.ts'
+import { continueAfter, type GraphQLRequest, positionOf, type Result } from './request.ts'
 import type { WaitReason, Waits } from './waits.ts'
 
 /** Subscribes. Returns a function that ends the subscription. */
 export type Subscribe = (request: GraphQLRequest, sink: Sink) => () => void
 
-export interface Sink {
+export interface Sink<Failure = Error> {
   next(result: Result): void
-  error(error: Error): void
+  error(error: Failure): void
   complete(): void
 }
+
+/** Sends a subscription once. */
+type Transport = (request: GraphQLRequest, sink: Sink<unknown>) => () => void
 
 /** What the core has for subscriptions. */
 interface Connection {
@@ -19,33 +22,20 @@ interface Connection {
   readonly transport: 'socket' | 'stream'
   readonly fetch: typeof globalThis.fetch
   readonly waits: Waits
-  /** The headers of a request, with the token. */
-  readHeaders(): Promise<Record<string, string>>
-  /** Replaces the token that was sent last. Returns false if there is no other. */
-  renewToken(): Promise<boolean>
+  /** The token, and another one if the gateway has rejected it. */
+  readToken(rejected?: string): Promise<string | undefined>
+  /** The headers of a request. */
+  headersOf(token: string | undefined): Record<string, string>
   /** Ends all subscriptions. */
   readonly signal: AbortSignal
 }
 
-/** Sends a subscription once, without continuing. */
-type Transport = (
-  request: GraphQLRequest,
-  sink: { next(result: Result): void; error(error: unknown): void; complete(): void },
-) => () => void
-
-/** The gateway sends something every 12 seconds: a connection that is silent for longer is dead, as after the sleep of a device. */
+/** The gateway sends something every 12 seconds: a connection that is silent is dead, as after the sleep of a device. */
 const maxSilenceMilliseconds = 30_000
-
-/** The codes of a result that ends a subscription, which continues later. */
-const temporary: Readonly<Record<string, WaitReason>> = {
-  RATE_LIMITED: 'limited',
-  REQUEST_TIMEOUT: 'unavailable',
-  SERVICE_UNAVAILABLE: 'unavailable',
-}
 
 /** Creates the subscriptions of a client. */
 export function createSubscribe(connection: Connection): Subscribe {
-  const { waits, renewToken } = connection
+  const { waits, readToken } = connection
   const isStream = connection.transport === 'stream'
   const transport = isStream ? createStreams(connection) : createSocket(connection)
 
@@ -56,6 +46,7 @@ export function createSubscribe(connection: Connection): Subscribe {
     const asked = { ...request, extensions: { ...request.extensions, position: true } }
     let current: GraphQLRequest = asked
     let attempt = 0
+    let token: string | undefined
     let isRenewed = false
 
     /** Passes on a result, and remembers where the next connection continues. */
@@ -63,8 +54,7 @@ export function createSubscribe(connection: Connection): Subscribe {
       attempt = 0
       isRenewed = false
       waits.wake()
-      const after = positionOf(result)
-      if (after !== undefined && hasAfter(request)) current = { ...asked, variables: { ...request.variables, after } }
+      current = continueAfter(current, positionOf(result))
       if (result.data || result.errors) sink.next(result)
     }
 
@@ -74,40 +64,31 @@ export function createSubscribe(connection: Connection): Subscribe {
      * @returns whether the subscription is over. It is not when the tab was hidden
      * @throws what broke the connection, or ended the subscription
      */
-    function connect(): Promise<boolean> {
-      return new Promise((resolve, reject) => {
-        if (signal.aborted) return resolve(true)
-        let ended: RequestError | undefined
-        const leave = transport(current, {
+    async function connect(): Promise<boolean> {
+      if (isStream) await untilShown(signal)
+      token = await readToken()
+      if (signal.aborted) return true
+      let ended: RequestError | undefined
+      let leave = () => {}
+      const left = new AbortController()
+      const over = new Promise<boolean>((resolve, reject) => {
+        const onEvent = { signal: left.signal }
+        signal.addEventListener('abort', () => resolve(true), onEvent)
+        const hide = () => isStream && document.hidden && resolve(false)
+        globalThis.document?.addEventListener('visibilitychange', hide, onEvent)
+        leave = transport(current, {
           next(result) {
-            if (!result.data && isTemporary(result.errors)) ended = new RequestError(result.errors ?? [])
+            if (!result.data && outcomeOf(result)) ended = new RequestError(result.errors ?? [])
             else receive(result)
           },
-          error: (error) => finish(() => reject(error)),
-          complete: () => finish(() => (ended ? reject(ended) : resolve(true))),
+          error: reject,
+          complete: () => (ended ? reject(ended) : resolve(true)),
         })
-        const hide = () => isStream && document.hidden && finish(() => resolve(false))
-        const abort = () => finish(() => resolve(true))
-        function finish(settle: () => void): void {
-          signal.removeEventListener('abort', abort)
-          globalThis.document?.removeEventListener('visibilitychange', hide)
-          settle()
-          leave()
-        }
-        signal.addEventListener('abort', abort)
-        globalThis.document?.addEventListener('visibilitychange', hide)
       })
-    }
-
-    async function run(): Promise<void> {
-      for (let isOver = false; !isOver; ) {
-        try {
-          if (isStream) await shown(signal)
-          isOver = await connect()
-        } catch (error) {
-          await recover(error)
-        }
-      }
+      return over.finally(() => {
+        left.abort()
+        leave()
+      })
     }
 
     /**
@@ -115,20 +96,22 @@ export function createSubscribe(connection: Connection): Subscribe {
      *
      * @throws errors that stay
      */
-    async function recover(error: unknown): Promise<void> {
-      if (isRejection(error) && !isRenewed) {
+    async function recover(error: unknown): Promise<undefined> {
+      const outcome = outcomeOf(error)
+      if (!outcome || (outcome === 'rejected' && isRenewed)) throw error
+      if (outcome === 'rejected') {
         isRenewed = true
-        const isOther = await renewToken().catch(recover)
-        if (isOther === false) throw error
-        return
+        if ((await readToken(token).catch(recover)) === token) throw error
+      } else {
+        attempt += 1
+        await waits.wait(attempt, outcome, undefined, signal)
+        isRenewed = false
       }
-      const reason = reasonOf(error)
-      if (!reason) throw error
-      attempt += 1
-      await waits.wait(attempt, reason, undefined, signal)
-      isRenewed = false
     }
 
+    async function run(): Promise<void> {
+      for (let isOver: boolean | undefined; !isOver; ) isOver = await connect().catch(recover)
+    }
     run().then(
       () => !signal.aborted && sink.complete(),
       (error: unknown) => !signal.aborted && sink.error(toError(error)),
@@ -137,12 +120,14 @@ export function createSubscribe(connection: Connection): Subscribe {
   }
 }
 
-/** One WebSocket for all subscriptions. A browser sends no headers with it, so the credential is in its first message. */
-function createSocket({ url, readHeaders }: Connection): Transport {
+/** One WebSocket for all subscriptions. A browser sends no headers with it: the credential is in its first message. */
+function createSocket({ url, readToken, headersOf }: Connection): Transport {
   let socket: Client | undefined
   return (request, sink) => {
     // Servers that render pages may have no WebSocket.
-    socket ??= openSocket(new URL(url, globalThis.location?.href).href.replace(/^http/, 'ws'), readHeaders)
+    socket ??= openSocket(new URL(url, globalThis.location?.href).href.replace(/^http/, 'ws'), async () =>
+      headersOf(await readToken()),
+    )
     // The protocol requires a text next to the id of a document.
     return socket.subscribe({ query: '', ...request } as { query: string }, {
       next: (result) => sink.next(result as Result),
@@ -152,20 +137,19 @@ function createSocket({ url, readHeaders }: Connection): Transport {
   }
 }
 
-function openSocket(url: string, readHeaders: Connection['readHeaders']): Client {
+function openSocket(url: string, connectionParams: () => Promise<Record<string, string>>): Client {
   let timer: ReturnType<typeof setTimeout> | undefined
+  const keepAlive = maxSilenceMilliseconds / 2
   const socket = createSocketClient({
     url,
-    connectionParams: readHeaders,
+    connectionParams,
+    keepAlive,
     retryAttempts: 0,
-    keepAlive: maxSilenceMilliseconds / 2,
     on: {
       ping(isReceived) {
-        if (!isReceived) timer = setTimeout(() => socket.terminate(), maxSilenceMilliseconds / 2)
+        if (!isReceived) timer = setTimeout(() => socket.terminate(), keepAlive)
       },
-      pong(isReceived) {
-        if (isReceived) clearTimeout(timer)
-      },
+      pong: (isReceived) => isReceived && clearTimeout(timer),
       closed: () => clearTimeout(timer),
     },
   })
@@ -176,22 +160,18 @@ function openSocket(url: string, readHeaders: Connection['readHeaders']): Client
 function createStreams({ url, fetch }: Connection): Transport {
   return (request, sink) => {
     let failure: unknown
-    const client = createStreamClient({
-      url,
-      retryAttempts: 0,
-      async fetchFn(input: string, init: RequestInit) {
-        try {
-          const response = await fetch(input, init)
-          if (response.ok) return endSilence(response, init.signal)
-          const { errors = [] } = (await response.json()) as { errors?: FieldError[] }
-          throw new RequestError(errors)
-        } catch (error) {
-          failure = error
-          throw error
-        }
-      },
-    })
-    return client.subscribe(request as { query: string }, {
+    async function send(input: string, init: RequestInit): Promise<Response> {
+      const response = await fetch(input, init)
+      if (response.ok) return endSilence(response, init.signal)
+      const { errors = [] } = (await response.json()) as { errors?: FieldError[] }
+      throw new RequestError(errors)
+    }
+    const fetchFn = (input: string, init: RequestInit) =>
+      send(input, init).catch((error: unknown) => {
+        failure = error
+        throw error
+      })
+    return createStreamClient({ url, fetchFn, retryAttempts: 0 }).subscribe(request as { query: string }, {
       next: (result) => sink.next(result as Result),
       // Without a failure of the request, the stream broke off.
       error: (error) => sink.error(failure ?? new TypeError(String(error))),
@@ -203,75 +183,56 @@ function createStreams({ url, fetch }: Connection): Transport {
 /** Ends a stream in which nothing comes. */
 function endSilence(response: Response, signal?: AbortSignal | null): Response {
   let timer: ReturnType<typeof setTimeout> | undefined
-  signal?.addEventListener('abort', () => clearTimeout(timer))
+  const stop = () => clearTimeout(timer)
+  signal?.addEventListener('abort', stop)
   const watch = (controller: TransformStreamDefaultController) => {
-    clearTimeout(timer)
+    stop()
     timer = setTimeout(() => controller.error(new TypeError('The stream is silent.')), maxSilenceMilliseconds)
   }
-  const body = response.body?.pipeThrough(
-    new TransformStream<Uint8Array, Uint8Array>({
-      start: watch,
-      transform(chunk, controller) {
-        watch(controller)
-        controller.enqueue(chunk)
-      },
-      flush: () => clearTimeout(timer),
-    }),
-  )
+  const transform = (chunk: Uint8Array, controller: TransformStreamDefaultController) => {
+    watch(controller)
+    controller.enqueue(chunk)
+  }
+  const body = response.body?.pipeThrough(new TransformStream({ start: watch, transform, flush: stop }))
   return new Response(body ?? null, response)
 }
 
-/** Waits until the tab is shown. A hidden tab would take one of the six connections that a browser has for a host. */
-async function shown(signal: AbortSignal): Promise<void> {
+/** A hidden tab would take one of the six connections that a browser has for a host. */
+async function untilShown(signal: AbortSignal): Promise<void> {
   while (globalThis.document?.hidden && !signal.aborted) {
-    await new Promise<void>((resolve) => {
-      signal.addEventListener('abort', () => resolve(), { once: true })
-      document.addEventListener('visibilitychange', () => resolve(), { once: true })
+    await new Promise<unknown>((resolve) => {
+      signal.addEventListener('abort', resolve, { once: true })
+      document.addEventListener('visibilitychange', resolve, { once: true })
     })
   }
 }
 
-/** The position after a result: an event names its own in its id. */
-export function positionOf({ data, extensions }: Result): string | undefined {
-  const ids = Object.values(data ?? {}).map((value) => (value as { id?: unknown } | null)?.id)
-  const id = ids.find((each) => typeof each === 'string' && each.startsWith('evt_'))
-  return (id as string | undefined) ?? extensions?.position
-}
+const outcomes = new Map<unknown, WaitReason | 'rejected'>([
+  ['UNAUTHENTICATED', 'rejected'],
+  ['RATE_LIMITED', 'limited'],
+  ['REQUEST_TIMEOUT', 'unavailable'],
+  ['SERVICE_UNAVAILABLE', 'unavailable'],
+  [4401, 'rejected'],
+  [4403, 'rejected'],
+  [4408, 'unavailable'],
+])
 
-/** A gateway ignores variables that a document does not have, so a document without a text gets the position too. */
-export const hasAfter = ({ query }: GraphQLRequest) => !query || /\$after\b/.test(query)
-
-const isTemporary = (errors: readonly FieldError[] = []) =>
-  errors.some(
-    ({ extensions }) => extensions?.code === 'UNAUTHENTICATED' || Object.hasOwn(temporary, extensions?.code ?? ''),
-  )
-
-const closeCode = (error: unknown) => (error as { readonly code?: unknown } | null)?.code
-
-/** Whether another token may be accepted. */
-const isRejection = (error: unknown) =>
-  [4401, 4403].includes(Number(closeCode(error))) || hasCode(error, 'UNAUTHENTICATED')
-
-/** Why a subscription must wait. Undefined: the next attempt would fail too. */
-function reasonOf(error: unknown): WaitReason | undefined {
-  if (error instanceof RequestError)
-    return error.errors.flatMap(({ extensions }) => temporary[extensions?.code ?? ''] ?? [])[0]
+/** Whether another token, or another attempt, may succeed after an error or a result. Undefined: neither. */
+function outcomeOf(error: unknown): WaitReason | 'rejected' | undefined {
+  const errors = errorsOf(error)
+  if (errors.length > 0) return errors.map(({ extensions }) => outcomes.get(extensions?.code)).find(Boolean)
   if (error instanceof TokenError) return error.isTemporary ? 'unavailable' : undefined
-  const code = closeCode(error)
-  // 1009, 44xx, 4004 and 4005 say that the client does something wrong.
-  if (typeof code === 'number')
-    return [1009, 4004, 4005].includes(code) || (code >= 4400 && code < 4499 && code !== 4408)
-      ? undefined
-      : 'unavailable'
+  const { code } = (error ?? {}) as { readonly code?: unknown }
+  // 1009, 4004, 4005 and 44xx say that the client has made a mistake.
+  const isMistake = (number: number) => [1009, 4004, 4005].includes(number) || (number >= 4400 && number < 4499)
+  if (typeof code === 'number') return outcomes.get(code) ?? (isMistake(code) ? undefined : 'unavailable')
   return error instanceof TypeError || (typeof Event !== 'undefined' && error instanceof Event) ? 'offline' : undefined
 }
 
 function toError(error: unknown): Error {
   if (error instanceof Error) return error
   const { code, reason } = (error ?? {}) as { readonly code?: number; readonly reason?: string }
-  const isUnauthenticated = isRejection(error)
   const message = `The gateway closed the WebSocket with ${code}: ${reason}`
-  return isUnauthenticated
-    ? new RequestError([{ message, extensions: { code: 'UNAUTHENTICATED' } }])
-    : new Error(message)
+  if (outcomeOf(error) !== 'rejected') return new Error(message)
+  return new RequestError([{ message, extensions: { code: 'UNAUTHENTICATED' } }])
 }

@@ -1,27 +1,24 @@
+import type { Tokens } from './core.ts'
 import { TokenError } from './errors.ts'
-
-export interface TokensOptions {
-  /** Asks your backend: `() => fetch('/token', { method: 'POST' })`. The response is that of `createTokenHandler`. */
-  readonly fetchToken: () => Promise<Response>
-}
 
 /** Requests take time. */
 const maxMarginSeconds = 60
 
 /**
- * Keeps the access token of a page in memory, where other pages and later visitors cannot read it, and replaces it before it ends. Share
- * one for all clients of a page.
+ * Keeps the access token of a page in memory, where other pages and later visitors cannot read it, and replaces it
+ * before it ends. Share one for all clients of a page.
  *
- * @returns a function that returns the token, for the option `token`. With the token that the gateway has rejected, it returns another one.
- *   All who wait get the same token
+ * @param options.fetchToken asks `createTokenHandler`: `() => fetch('/token', { method: 'POST' })`
+ * @returns a function for the option `token`, which returns the token, and another one if it gets the token that the
+ *   gateway has rejected. All who wait get the same token
  */
-export function createTokens({ fetchToken }: TokensOptions): (rejected?: string) => Promise<string> {
+export function createTokens(options: { readonly fetchToken: () => Promise<Response> }): Tokens {
   let held: { readonly token: string; readonly renewAt: number; readonly endsAt: number } | undefined
   let pending: Promise<string> | undefined
 
   async function load(): Promise<string> {
     const sentAt = performance.now()
-    const response = await fetchToken()
+    const response = await options.fetchToken()
     if (!response.ok) throw await tokenErrorOf(response)
     const { accessToken, expiresAt, expiresInSeconds } = (await response.json()) as TokenResponse
     if (!accessToken) throw new TokenError(response.status, 'The token backend answered without a token.')
@@ -60,14 +57,9 @@ interface TokenResponse {
 }
 
 async function tokenErrorOf(response: Response): Promise<TokenError> {
-  const text = await response.text()
-  let body: { readonly code?: string; readonly message?: string } = {}
-  try {
-    body = JSON.parse(text)
-  } catch {
-    // A proxy has answered.
-  }
-  const message = body.message ?? `The token backend answered ${response.status}.`
-  const retryAfter = response.headers.get('retry-after')
-  return new TokenError(response.status, message, body.code, retryAfter === null ? undefined : Number(retryAfter))
+  const { status, headers } = response
+  // A proxy answers with a page.
+  const { code, message = `The token backend answered ${status}.` } = await response.json().catch(() => ({}))
+  const retryAfter = headers.get('retry-after')
+  return new TokenError(status, message, code, retryAfter === null ? undefined : Number(retryAfter))
 }

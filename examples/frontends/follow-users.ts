@@ -4,7 +4,9 @@ interface Users {
   readonly users: { readonly nodes: readonly { readonly id: string; readonly name: string }[] } | null
 }
 
-const query = 'query Users { users(first: 20) { nodes { id name } } }'
+const query = `query Newest {
+  users(first: 20, orderBy: { field: CREATED_AT, direction: DESC }) { nodes { id name } }
+}`
 const changes = `subscription Changes($after: ID) {
   events(after: $after, types: [USER_CREATED, USER_UPDATED, USER_DELETED]) { id }
 }`
