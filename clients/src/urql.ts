@@ -5,6 +5,7 @@ import {
   fetchExchange,
   makeOperation,
   mapExchange,
+  type Operation,
   type RequestPolicy,
   stringifyDocument,
   subscriptionExchange,
@@ -66,6 +67,7 @@ export function createUrqlClient(options: UrqlOptions): Client {
     preferGetMethod: false,
     requestPolicy,
     exchanges: [
+      tellMutationsApart(),
       typeof cache === 'function' ? cache : cacheExchange(cache),
       ...exchanges,
       prepare,
@@ -81,6 +83,29 @@ export function createUrqlClient(options: UrqlOptions): Client {
         }),
       }),
     ],
+  })
+}
+
+/**
+ * A key is the hash of a document and its variables. The cache takes the result of a mutation for that of the last one with the same key,
+ * so a click would wait for ever if another one follows before it is answered.
+ */
+function tellMutationsApart(): Exchange {
+  const sent = new Map<number, Operation>()
+  let key = 0
+  return mapExchange({
+    onOperation(operation) {
+      if (operation.kind !== 'mutation') return operation
+      // Hashes are positive.
+      key -= 1
+      sent.set(key, operation)
+      return makeOperation('mutation', { ...operation, key }, operation.context)
+    },
+    onResult(result) {
+      const operation = sent.get(result.operation.key)
+      sent.delete(result.operation.key)
+      return operation ? { ...result, operation } : result
+    },
   })
 }
 
