@@ -15,6 +15,7 @@ const longest = [
   'db/partitions',
   'faults/soak',
   'clients/graphiql.browser',
+  'clients/frontends.browser',
   'cli/tenants-and-keys',
   'cli/transfer-commands',
   'cli/seed',

@@ -351,8 +351,8 @@ export function describeFrontend(client: string, { hasCache, isCompiled = false 
         await expect.poll(() => resourcesOf(tab)).toEqual([second, third])
       })
 
-      it('an object through the end of its token', async () => {
-        const { tab, create, session, tokenRequests } = await open()
+      it('an object through the end of its token, which may not read events', async () => {
+        const { tab, create, session, tokenRequests } = await open(['users:read', 'users:write'])
         const { id } = await create.user({ name: 'Before' })
         await tab.follow('user', 'UserSubscription', { id })
         await tab.untilShown('user', { user: { name: 'Before' } })
