@@ -15,7 +15,7 @@ export function deletedBy(data: unknown): Deleted[] {
   const payloads: unknown[] = Object.values(data ?? {}).flatMap((payload) => payload?.results ?? [payload])
   return payloads.flatMap((payload) => {
     const { type, resourceId, ...ids } = (payload ?? {}) as Readonly<Record<string, unknown>>
-    const named = Object.entries(ids).map(([field, id]) => [typeOf.get(field), id])
+    const named = Object.entries(ids).flatMap(([field, id]) => [id].flat().map((each) => [typeOf.get(field), each]))
     return [[typeOf.get(String(type)), resourceId], ...named].flatMap(([__typename, id]) =>
       __typename && id ? [{ __typename: String(__typename), id: String(id) }] : [],
     )

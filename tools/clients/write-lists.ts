@@ -100,7 +100,7 @@ export function generateClientLists(): string {
   )
 
   const deletions = fields.flatMap(({ parent, name }) => {
-    const [, type] = /^(?:deleted|unlinked)(\w+)Id$/.exec(name) ?? []
+    const [, type] = /^(?:deleted|unlinked)(\w+?)Ids?$/.exec(name) ?? []
     return type && hasId(type) ? [{ parent, name, type }] : []
   })
   const deletedTypes = new Set(deletions.map(({ type }) => type))

@@ -1,4 +1,4 @@
-import { createAction, RequestError, TokenError } from '@fusion-gateway/client'
+import { createAction, deletedBy, RequestError, TokenError } from '@fusion-gateway/client'
 import { createSend } from '@fusion-gateway/client/fetch'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { mutationHeaders } from '../../../clients/src/action.ts'
@@ -288,6 +288,19 @@ describe('send', () => {
     await createSend({ url, documents: 'persisted' })({ documentId: 'one' })
     expect(requests.map(({ headers }) => headers.has('idempotency-key'))).toEqual([false, true, true, true])
   })
+})
+
+it('deletedBy names what mutations, bulk writes and events delete, one or several', () => {
+  const user = { __typename: 'User', id: 'usr_1' }
+  const [first, second] = ['acc_1', 'acc_2'].map((id) => ({ __typename: 'Account', id }))
+  expect(deletedBy({ deleteUser: { deletedUserId: 'usr_1', userErrors: [] } })).toEqual([user])
+  expect(
+    deletedBy({ unlinkAccounts: { results: [{ unlinkedAccountId: 'acc_1' }, { unlinkedAccountId: null }] } }),
+  ).toEqual([first])
+  expect(deletedBy({ a: { unlinkedAccountId: ['acc_1', 'acc_2'] } })).toEqual([first, second])
+  expect(deletedBy({ events: { type: 'USER_DELETED', resourceId: 'usr_1' } })).toEqual([user])
+  expect(deletedBy({ events: { type: 'constructor', resourceId: 'usr_1' }, none: null })).toEqual([])
+  expect(deletedBy(null)).toEqual([])
 })
 
 describe('an action', () => {
