@@ -1,4 +1,4 @@
-import { hasCode, TokenError } from './errors.ts'
+import { TokenError } from './errors.ts'
 import { createSubscribe, type Subscribe } from './subscribe.ts'
 import { createWaits, type WaitReason } from './waits.ts'
 
@@ -70,7 +70,6 @@ export function createCore(options: ClientOptions): Core {
     ...(clientVersion && { 'graphql-client-version': clientVersion }),
   }
   let isSignedOut = false
-  let mayReadPosition = true
 
   /** The token, and another one if the gateway has rejected it. */
   async function readToken(rejected?: string): Promise<string | undefined> {
@@ -100,14 +99,8 @@ export function createCore(options: ClientOptions): Core {
       signal.throwIfAborted()
       const headers = new Headers(init.headers)
       for (const [name, value] of Object.entries(headersOf(current))) headers.set(name, value)
-      if (!mayReadPosition) headers.delete('x-position')
       const response = await globalThis.fetch(input, { ...init, headers, signal })
-      if (response.status !== 401 || current === undefined || isRenewed) {
-        const whole = await readWhole(response)
-        if (!headers.has('x-position') || !(await isForbidden(whole))) return whole
-        mayReadPosition = false
-        return send(input, init, signal)
-      }
+      if (response.status !== 401 || current === undefined || isRenewed) return await readWhole(response)
       const renewed = await readToken(current)
       if (renewed === current) return response
       await response.body?.cancel()
@@ -164,15 +157,6 @@ function retryAfter(status: number, seconds = Number.NaN): Retry | undefined {
   if ([502, 503, 504].includes(status)) return { reason: 'unavailable', ...wait }
   // 409: the first request with this idempotency key still runs.
   return wait && [409, 429].includes(status) ? { reason: 'limited', ...wait } : undefined
-}
-
-/** Whether the gateway refuses a query, as that for a position without the scope `events:read`. */
-async function isForbidden(response: Response): Promise<boolean> {
-  const result = await response
-    .clone()
-    .json()
-    .catch(() => ({}))
-  return !result.data && hasCode(result, 'FORBIDDEN')
 }
 
 /** Reads a response, so that a connection that breaks in the middle is no response. Streams are passed on. */

@@ -97,18 +97,6 @@ describe('a request', () => {
     expect(same.requests).toHaveLength(1)
   })
 
-  it('for a position is sent without it, from then on, if the token may not read it', async () => {
-    const forbid: Step = ({ headers }) =>
-      headers.has('x-position')
-        ? Response.json({ errors: [{ message: 'No.', extensions: { code: 'FORBIDDEN' } }] })
-        : answer(new Request(url))
-    const { query, requests } = createScripted([forbid])
-    const ask = () => query({ headers: { 'x-position': 'yes' } })
-    expect(await (await ask()).json()).toEqual({ data: { viewer: null } })
-    await ask()
-    expect(requests.map(({ headers }) => headers.has('x-position'))).toEqual([true, false, false])
-  })
-
   it('fails when the session has ended, which the page learns once', async () => {
     const onSignedOut = vi.fn()
     const token = async () => Promise.reject(new TokenError(401, 'Sign in first.'))
