@@ -23,17 +23,16 @@ import { type Result, requestOf } from './request.ts'
 declare module '@apollo/client' {
   namespace ApolloClient {
     namespace DeclareDefaultOptions {
-      interface WatchQuery {
-        errorPolicy: 'all'
-      }
-      interface Query {
-        errorPolicy: 'all'
-      }
-      interface Mutate {
-        errorPolicy: 'all'
-      }
+      interface WatchQuery extends PartialData {}
+      interface Query extends PartialData {}
+      interface Mutate extends PartialData {}
     }
   }
+}
+
+/** Optional, because an application can have another client. */
+interface PartialData {
+  errorPolicy?: 'none' | 'all'
 }
 
 export interface ApolloOptions extends ClientOptions {

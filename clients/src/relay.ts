@@ -57,7 +57,6 @@ export function createRelayEnvironment(options: RelayOptions): Environment {
             if (hasFailed(result))
               environment.commitUpdate((proxy) => (proxy as unknown as Invalidating).invalidateStore())
             connection.read(kind, result)
-            finish()
             sink.complete()
           })
           .catch((error: Error) => sink.error(error))
@@ -98,6 +97,8 @@ interface Invalidating {
 /** A store that knows the queries of the pages that are shown. */
 class ActiveStore extends Store {
   readonly active = new Set<{ readonly operation: OperationDescriptor }>()
+  /** Those that are read again. What is deleted meanwhile is removed from their results, and reads them once more. */
+  readonly reading = new Set<string>()
 
   override retain(operation: OperationDescriptor) {
     const { dispose } = super.retain(operation)
@@ -134,6 +135,11 @@ function removeDeleted(environment: Environment, store: ActiveStore, deleted: re
     for (const id of ids) proxy.delete(id)
     ;(proxy as unknown as Invalidating).invalidateStore()
   })
-  const operations = new Map(Array.from(store.active, ({ operation }) => [operation.request.identifier, operation]))
-  for (const operation of operations.values()) environment.execute({ operation }).subscribe({ error: () => {} })
+  for (const { operation } of store.active) {
+    const { identifier } = operation.request
+    if (store.reading.has(identifier)) continue
+    store.reading.add(identifier)
+    const done = () => void store.reading.delete(identifier)
+    environment.execute({ operation }).subscribe({ complete: done, error: done, unsubscribe: done })
+  }
 }

@@ -129,7 +129,7 @@ describe.skipIf(!hasExample('relay'))('an environment of Relay', () => {
 
   it('removes what a mutation or an event deletes from its lists, and counts again', async () => {
     const person = await open()
-    const { watch, mutate, follow, run, create } = person
+    const { watch, mutate, follow, run, create, answerOnce, requestsOf } = person
     const { user, ids } = await manyAccounts(person)
     const shown = await watch('PageAccountsQuery', { id: user.id })
     const shows = (...left: string[]) =>
@@ -149,8 +149,31 @@ describe.skipIf(!hasExample('relay'))('an environment of Relay', () => {
       await create.user()
       expect(events).not.toEqual([])
     }, 20_000)
-    await run('mutation ($id: ID!) { unlinkAccount(input: { id: $id }) { unlinkedAccountId } }', { id: ids[1] })
-    await shows(...ids.slice(2))
+    // The next account is unlinked while the list without this one is on its way.
+    const unlink = (id = '') =>
+      run('mutation ($id: ID!) { unlinkAccount(input: { id: $id }) { unlinkedAccountId } }', { id })
+    const isRead = Promise.withResolvers<void>()
+    const line = Promise.withResolvers<void>()
+    answerOnce('PageAccountsQuery', async (forward) => {
+      const response = await forward()
+      const text = await response.text()
+      isRead.resolve()
+      await line.promise
+      return new Response(text, response)
+    })
+    await unlink(ids[1])
+    await isRead.promise
+    // The page does not wait for it.
+    const last = { id: ids[2] }
+    expect(shown()).toMatchObject({ user: { accounts: [last], accountsConnection: { edges: [{ node: last }] } } })
+    events.length = 0
+    const before = requestsOf('PageAccountsQuery').length
+    await unlink(ids[2])
+    await vi.waitFor(() => expect(JSON.stringify(events)).toContain('ACCOUNT_UNLINKED'), 20_000)
+    expect(requestsOf('PageAccountsQuery')).toHaveLength(before)
+    line.resolve()
+    await vi.waitFor(() => expect(requestsOf('PageAccountsQuery')).toHaveLength(before + 1), 20_000)
+    await shows()
   })
 
   it('aborts the request of a page that is closed, and says what answered in place of the gateway', async () => {
