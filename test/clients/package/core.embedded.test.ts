@@ -267,6 +267,13 @@ describe('send', () => {
     expect(await requests[1]?.json()).toMatchObject({ query: '{ printed }' })
   })
 
+  it('asks for the position before which the data is read, and returns it', async () => {
+    const { requests } = createScripted([() => Response.json({ data: {}, extensions: { position: 'here' } })])
+    const { position } = await createSend({ url })('{ viewer { keyName } }', {}, { position: true })
+    expect(position).toBe('here')
+    expect(await requests[0]?.json()).toMatchObject({ extensions: { position: true } })
+  })
+
   it('sends a key with every document that may write', async () => {
     const { requests } = createScripted([answer])
     const send = createSend({ url })
