@@ -362,6 +362,23 @@ describe.each(Object.entries(libraries))('%s', (_, connect) => {
     expect(hasCode(rejected.error, 'BAD_USER_INPUT')).toBe(true)
   })
 
+  it('follows events from where the first query was read', async () => {
+    const { client, answerOnce, requestsOf } = await open(undefined, { transport: 'stream' })
+    const position = 'evt_000000000390000000000013'
+    answerOnce('query Me', async () =>
+      Response.json({ data: { viewer: { __typename: 'Viewer', keyName: 'backend' } }, extensions: { position } }),
+    )
+    await client.read('query Me { viewer { keyName } }')
+    await client.read('query Later { viewer { scopes } }')
+    const sent = ['query Me', 'query Later'].map((text) => requestsOf(text)[0]?.headers.get('x-position'))
+    expect(sent).toEqual(['yes', null])
+    answerOnce('subscription Events', () => new Promise(() => {}))
+    client.follow(documents.events, {}, () => {})
+    await vi.waitFor(() => expect(requestsOf('subscription Events')).toHaveLength(1), 10_000)
+    const [request] = requestsOf('subscription Events')
+    expect(JSON.parse(request?.body ?? '').variables).toEqual({ after: position })
+  })
+
   it('shows partial data of a subscription with its errors', async () => {
     const { client, create } = await open(allScopes.filter((scope) => scope !== 'contacts:read'))
     const { id } = await create.user()
