@@ -15,6 +15,7 @@ const longest = [
   'db/partitions',
   'faults/soak',
   'clients/graphiql.browser',
+  'clients/frontends.browser',
   'cli/tenants-and-keys',
   'cli/transfer-commands',
   'cli/seed',
@@ -92,6 +93,8 @@ export default defineConfig({
     expect: { poll: { timeout: 30_000 } },
     sequence: { sequencer: LongestFirst },
     env: { TZ: 'Asia/Kolkata' },
+    // The package of clients is the one that is written here, without a build.
+    execArgv: ['--conditions=fusion-source'],
     projects: [
       {
         extends: true,

@@ -1,4 +1,5 @@
-import { type Send, SendError, type Sent } from './send.ts'
+import { RequestError } from '@fusion-gateway/client'
+import type { Send, Sent } from '@fusion-gateway/client/fetch'
 
 const document = `query Users($after: String, $search: String) {
   users(first: 20, after: $after, filter: { search: $search }) {
@@ -24,6 +25,6 @@ export function usersOptions(send: Send, search: string) {
     getNextPageParam: ({ data: { users } }: Sent<Users>) =>
       users?.pageInfo.hasNextPage ? users.pageInfo.endCursor : undefined,
     // `send` has retried responses with 503. Single fields can fail in a response with 200.
-    retry: (failures: number, error: Error) => failures < 3 && error instanceof SendError && error.isTemporary,
+    retry: (failures: number, error: Error) => failures < 3 && error instanceof RequestError && error.isTemporary,
   }
 }

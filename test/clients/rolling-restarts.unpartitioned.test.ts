@@ -1,10 +1,11 @@
 import { ApolloClient, ApolloLink, gql, HttpLink, InMemoryCache } from '@apollo/client/core'
+import { RetryLink } from '@apollo/client/link/retry'
+import { createSend } from '@fusion-gateway/client/fetch'
 import { fetchExchange, subscriptionExchange, Client as UrqlClient } from '@urql/core'
 import { createClient as createEventClient } from 'graphql-sse'
 import { createClient as createSocketClient } from 'graphql-ws'
+import { tap } from 'rxjs'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { continueAfter, createContinuingLink, newestEvent } from '../../examples/frontends/continue-events.ts'
-import { createSend } from '../../examples/frontends/send.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { settleEvents } from '../support/events.ts'
 import { factoriesFor } from '../support/factories.ts'
@@ -58,6 +59,12 @@ interface Settings {
 }
 
 const query = 'subscription Follow($after: ID) { events(after: $after, types: [USER_CREATED]) { id resourceId } }'
+
+/** The clients read the variables again whenever they connect. */
+function continueAfter(variables: Record<string, unknown>, { data }: { readonly data?: unknown }): void {
+  const { events } = (data ?? {}) as { events?: { id?: string } }
+  if (events?.id !== undefined) variables['after'] = events.id
+}
 
 /** So that the tests are short: the clients wait a second and more by default. A test can make them wait. */
 let waiting = Promise.resolve()
@@ -117,7 +124,13 @@ const clients: Record<string, (settings: Settings, sink: Sink) => () => unknown>
   'Apollo Client, over its HttpLink'({ port, headers, variables }, sink) {
     const http = new HttpLink({ uri: `http://127.0.0.1:${port}/graphql`, headers })
     const client = new ApolloClient({
-      link: ApolloLink.from([createContinuingLink(1), http]),
+      link: ApolloLink.from([
+        new RetryLink({ attempts: { max: Number.POSITIVE_INFINITY }, delay: { max: 1 } }),
+        new ApolloLink((operation, forward) =>
+          forward(operation).pipe(tap((result) => continueAfter(operation.variables, result))),
+        ),
+        http,
+      ]),
       cache: new InMemoryCache(),
       devtools: { enabled: false },
     })
@@ -173,12 +186,9 @@ function follow(subscribe: (typeof clients)[string], after: string) {
 it('a client that has seen no event sees those of a restart, because it begins after the newest one', async () => {
   await factoriesFor(app, tenant).user()
   await settleEvents(app)
-  const create = 'mutation { createAccessToken(input: { scopes: ["events:read"] }) { accessToken } }'
-  const { data } = await app.graphql<{ createAccessToken: { accessToken: string } }>(tenant, create)
-  const token = async () => data.createAccessToken.accessToken
-  const after = await newestEvent(
-    createSend(`http://127.0.0.1:${proxy.port}/graphql`, { current: token, renew: token }),
-  )
+  const send = createSend({ url: `http://127.0.0.1:${proxy.port}/graphql`, apiKey: tenant.key })
+  const { data } = await send<{ events: { nodes: { id: string }[] } }>('{ events(last: 1) { nodes { id } } }')
+  const after = data.events.nodes[0]?.id
   const followers = Object.entries(clients).map(([name, client]) => ({ name, ...follow(client, String(after)) }))
   await Promise.all(followers.map(({ connected }) => connected))
   const gate = Promise.withResolvers<void>()

@@ -6,6 +6,7 @@ import { diffMigrationsAndSchema, readMigrationStatus } from '../../src/engine/d
 import { calledFunctions, ownSequences, ownTables, triggerFunctions } from '../../src/engine/db/own-objects.ts'
 import { statement } from '../../src/engine/db/statement.ts'
 import { routes } from '../../src/rest/routes.ts'
+import { clientListsPath, generateClientLists } from '../../tools/clients/write-lists.ts'
 import { generateOperations, operationsPath } from '../../tools/console/operations.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { generateOpenApiTypes, openApiDocument } from '../support/openapi-types.ts'
@@ -61,6 +62,10 @@ describe('generated files match their sources', () => {
 
   it('the operations of the console match schema.graphql; to fix: npm run schema', async () => {
     expect(readFileSync(operationsPath, 'utf8')).toBe(await generateOperations())
+  })
+
+  it('the lists of the client package match schema.graphql; to fix: npm run schema', () => {
+    expect(readFileSync(clientListsPath, 'utf8')).toBe(generateClientLists())
   })
 
   it('the OpenAPI document has every route of the table and the probes', () => {

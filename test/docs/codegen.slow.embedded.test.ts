@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
-import { ApolloClient, ApolloLink, gql, HttpLink, InMemoryCache } from '@apollo/client/core'
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { hasCode } from '../../examples/frontends/apollo.ts'
-import { createPersistedLink } from '../../examples/frontends/persisted-documents.ts'
+import { gql } from '@apollo/client/core'
+import { hasCode } from '@fusion-gateway/client'
+import { createApolloClient } from '@fusion-gateway/client/apollo'
+import { createUrqlClient } from '@fusion-gateway/client/urql'
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { startGateway } from '../support/cli.ts'
 import { createDataDir } from '../support/data-dir.ts'
 import { projectRoot, readBlocks } from '../support/docs.ts'
@@ -22,7 +23,7 @@ describe.skipIf(!hasExample('codegen', 'GraphQL Codegen'))('GraphQL Codegen', ()
     execFileSync('node_modules/.bin/tsc', ['--project', example], { cwd: projectRoot, stdio: 'pipe' })
   })
 
-  it('writes trusted documents, which Apollo Client sends by their hashes', async () => {
+  it('writes trusted documents, which Apollo Client and urql send by their hashes', async () => {
     const dataDir = createDataDir()
     const file = path.join(example, 'src/__generated__/persisted-documents.json')
     const gateway = await startGateway({ DATA_DIR: dataDir, TRUSTED_DOCUMENTS: file })
@@ -30,30 +31,32 @@ describe.skipIf(!hasExample('codegen', 'GraphQL Codegen'))('GraphQL Codegen', ()
       await gateway.stop()
       rmSync(dataDir, { recursive: true })
     })
-    const headers = { 'x-api-key': readFileSync(path.join(dataDir, 'demo-key'), 'utf8').trim() }
-    const sent: string[] = []
-    const http = new HttpLink({
-      uri: `${gateway.address}/graphql`,
-      headers,
-      fetch: (input, init) => {
-        sent.push(String(init?.body))
-        return fetch(input, init)
-      },
-    })
-    const client = new ApolloClient({
-      link: ApolloLink.from([createPersistedLink(), http]),
-      cache: new InMemoryCache(),
-    })
-    onTestFinished(() => client.stop())
+    const sent = vi.spyOn(globalThis, 'fetch')
+    onTestFinished(() => sent.mockRestore())
+    const options = {
+      url: `${gateway.address}/graphql`,
+      apiKey: readFileSync(path.join(dataDir, 'demo-key'), 'utf8').trim(),
+      documents: 'persisted',
+    } as const
     const { TopProfilesDocument } = await import(path.join(example, 'src/__generated__/graphql.ts'))
-    const { data } = await client.query({ query: TopProfilesDocument, variables: { first: 2 } })
     const node = { __typename: 'Profile', id: expect.any(String), syncedAt: expect.any(String) }
-    expect(data).toMatchObject({ searchProfiles: { edges: [{ node }, { node }] } })
-    expect(sent).toHaveLength(1)
-    expect(JSON.parse(String(sent[0]))).not.toHaveProperty('query')
-    expect(Object.keys(client.extract() as object)).toContainEqual(expect.stringMatching(/^Profile:prf_/))
+    const top = { searchProfiles: { edges: [{ node }, { node }] } }
+    const apollo = createApolloClient(options)
+    onTestFinished(() => apollo.stop())
+    const { data } = await apollo.query({ query: TopProfilesDocument, variables: { first: 2 } })
+    expect(data).toMatchObject(top)
+    expect(Object.keys(apollo.extract() as object)).toContainEqual(expect.stringMatching(/^Profile:prf_/))
+    const read = await createUrqlClient(options).query(TopProfilesDocument, { first: 2 }).toPromise()
+    expect(read.data).toMatchObject(top)
+    expect(sent.mock.calls).toHaveLength(2)
+    for (const [, init] of sent.mock.calls) expect(JSON.parse(String(init?.body))).not.toHaveProperty('query')
 
-    const other = await client.query({ query: gql('{ viewer { keyName } }') }).catch((error: unknown) => error)
-    expect(hasCode(other, 'DOCUMENT_NOT_TRUSTED')).toBe(true)
+    const other = await apollo.query({ query: gql('{ viewer { keyName } }') })
+    expect(other.error).toMatchObject({ message: expect.stringContaining('has no id') })
+    const text = createApolloClient({ ...options, documents: 'text' })
+    onTestFinished(() => text.stop())
+    expect(hasCode((await text.query({ query: gql('{ viewer { keyName } }') })).error, 'DOCUMENT_NOT_TRUSTED')).toBe(
+      true,
+    )
   })
 })

@@ -5,9 +5,8 @@ import type { IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { createTokenBackend, tokenDocument } from '../../examples/frontends/token-backend.ts'
-import { createTokens } from '../../examples/frontends/tokens.ts'
+import { createTokenHandler, tokenDocument } from '@fusion-gateway/client/server'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { startGateway } from '../support/cli.ts'
 import { freePort } from '../support/cluster.ts'
@@ -23,12 +22,10 @@ describe.skipIf(!hasExample('relay'))('docs/recipes/relay.md', () => {
     copy = mkdtempSync(path.join(tmpdir(), 'fusion-relay-'))
     mkdirSync(path.join(copy, 'examples'))
     cpSync(path.join(projectRoot, 'schema.graphql'), path.join(copy, 'schema.graphql'))
-    for (const example of ['relay', 'frontends']) {
-      cpSync(path.join(projectRoot, 'examples', example), path.join(copy, 'examples', example), {
-        recursive: true,
-        filter: (file) => !/documents\.json$|__generated__/.test(file),
-      })
-    }
+    cpSync(path.join(projectRoot, 'examples/relay'), path.join(copy, 'examples/relay'), {
+      recursive: true,
+      filter: (file) => !/documents\.json$|__generated__/.test(file),
+    })
     symlinkSync(path.join(projectRoot, 'node_modules'), path.join(copy, 'node_modules'))
   })
   afterAll(() => rmSync(copy, { recursive: true }))
@@ -62,7 +59,7 @@ describe.skipIf(!hasExample('relay'))('docs/recipes/relay.md', () => {
     })
     const key = readFileSync(path.join(dataDir, 'demo-key'), 'utf8').trim()
     const load = async (file: string) => import(path.join(example, file))
-    const { createEnvironment } = await load('src/environment.js')
+    const { connect } = await load('src/environment.js')
     const { default: query } = await load('src/__generated__/userListQuery.graphql.js')
     const { fetchQuery } = await load('node_modules/relay-runtime/index.js')
     const url = `${gateway.address}/graphql`
@@ -78,17 +75,15 @@ describe.skipIf(!hasExample('relay'))('docs/recipes/relay.md', () => {
       backendKey = (await run('createKey'))['createApiKey']
       await run('revokeKey', { id: old.apiKey.id })
     }
-    const backend = createTokenBackend({
-      url,
-      get apiKey() {
-        return backendKey.key
-      },
-      inputFor: async () => ({ scopes: ['users:read', 'users:write', 'jobs:read'] }),
+    // The gateway and the token backend have the origin of the page.
+    const request = globalThis.fetch
+    const origin = vi.spyOn(globalThis, 'fetch').mockImplementation((input, init) => {
+      if (String(input) !== `${gateway.address}/token`) return request(input, init)
+      const inputFor = async () => ({ scopes: ['users:read', 'users:write', 'jobs:read'] })
+      return createTokenHandler({ url, apiKey: backendKey.key, inputFor })(new Request(input, init))
     })
-    onTestFinished(() => backend.close())
-    const address = await backend.listen({ host: '127.0.0.1', port: 0 })
-    const tokens = createTokens(() => fetch(`${address}/token`, { method: 'POST' }))
-    const environment = createEnvironment(url, tokens)
+    onTestFinished(() => origin.mockRestore())
+    const environment = connect(gateway.address)
     const { users } = await fetchQuery(environment, query, { count: 2 }).toPromise()
     expect(users.edges).toMatchObject([{ node: { name: expect.any(String) } }, { node: { name: expect.any(String) } }])
 
@@ -111,44 +106,35 @@ describe.skipIf(!hasExample('relay'))('docs/recipes/relay.md', () => {
     // And a subscription.
     const { requestSubscription } = await load('node_modules/relay-runtime/index.js')
     const { default: subscription } = await load('src/__generated__/followJobSubscription.graphql.js')
-    const { createSocketSubscribe } = await load('src/socket.js')
-    const { createSocket } = await load('../frontends/socket.ts')
-    const socket = createSocket(url, tokens)
-    onTestFinished(() => socket.dispose())
-    const overSocket = createEnvironment(url, tokens, createSocketSubscribe(socket))
-    for (const subscriber of [environment, overSocket]) {
-      const job = await new Promise((resolve, reject) => {
-        const { dispose } = requestSubscription(subscriber, {
-          subscription,
-          variables: { id: 'job_demo_1' },
-          onNext(data: { job: unknown }) {
-            resolve(data.job)
-            dispose()
-          },
-          onError: reject,
-        })
+    const job = await new Promise((resolve, reject) => {
+      const { dispose } = requestSubscription(environment, {
+        subscription,
+        variables: { id: 'job_demo_1' },
+        onNext(data: { job: unknown }) {
+          resolve(data.job)
+          dispose()
+        },
+        onError: reject,
       })
-      expect(job).toMatchObject({ id: 'job_demo_1', status: 'SUCCEEDED' })
-    }
+    })
+    expect(job).toMatchObject({ id: 'job_demo_1', status: 'SUCCEEDED' })
 
     // A subscription whose token ends starts again with a new one.
-    for (const subscriber of [environment, overSocket]) {
-      const { id } = (await run('wait'))['createJob'].job
-      const states: string[] = []
-      await new Promise<void>((resolve, reject) => {
-        requestSubscription(subscriber, {
-          subscription,
-          variables: { id },
-          onNext({ job }: { job: { status: string } }) {
-            states.push(job.status)
-            void (states.length < 3 ? replaceKey() : run('cancel', { id }))
-          },
-          onCompleted: resolve,
-          onError: reject,
-        })
+    const { id: waiting } = (await run('wait'))['createJob'].job
+    const states: string[] = []
+    await new Promise<void>((resolve, reject) => {
+      requestSubscription(environment, {
+        subscription,
+        variables: { id: waiting },
+        onNext({ job }: { job: { status: string } }) {
+          states.push(job.status)
+          void (states.length < 3 ? replaceKey() : run('cancel', { id: waiting }))
+        },
+        onCompleted: resolve,
+        onError: reject,
       })
-      expect(states).toEqual(['PENDING', 'PENDING', 'PENDING', 'CANCELLED'])
-    }
+    })
+    expect(states).toEqual(['PENDING', 'PENDING', 'PENDING', 'CANCELLED'])
 
     // So does a request, and what a person did once is done once.
     await replaceKey()

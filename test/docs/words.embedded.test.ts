@@ -27,7 +27,7 @@ it.each(retired)('nothing says "%s"', (word) => {
   const pattern = patterns[word] ?? new RegExp(`\\b${word}s?\\b`, 'i')
   const files = globSync(
     [
-      '{src,test,bench,examples}/**/*.{ts,js,css,graphql}',
+      '{src,test,bench,examples,clients}/**/*.{ts,js,css,graphql}',
       'docs/**/*.md',
       'prisma/schema.prisma',
       '{README,CONTRIBUTING,SECURITY}.md',

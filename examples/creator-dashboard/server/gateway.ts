@@ -24,6 +24,8 @@ export interface Token {
   readonly accessToken: string
   /** RFC 3339. */
   readonly expiresAt: string
+  /** The clocks of devices can be wrong. */
+  readonly expiresInSeconds: number
 }
 
 type Users = NonNullable<DemoUsersQuery['users']>['nodes']
@@ -80,7 +82,7 @@ export function createGateway({ gatewayUrl, apiKey }: Settings): Gateway {
       const { createAccessToken } = await send(MintTokenDocument, { input: { userId, scopes, expiresInSeconds } })
       const { accessToken, expiresAt, userErrors } = createAccessToken
       if (!accessToken || !expiresAt) throw new GatewayProblem(userErrors[0]?.message ?? 'There is no token.', 400)
-      return { accessToken, expiresAt }
+      return { accessToken, expiresAt, expiresInSeconds }
     },
     async syncProfiles(profiles) {
       const { syncProfiles } = await send(SyncProfilesDocument, { inputs: profiles } as SyncProfilesMutationVariables)

@@ -2,6 +2,7 @@ import { type ReactNode, useCallback, useEffect, useMemo, useState } from 'react
 import { Provider } from 'urql'
 import { createClient } from './client/client.ts'
 import { resumeSession, type Session, signOut } from './client/session.ts'
+import { Waiting } from './client/use-stream.ts'
 import { Creators } from './pages/creators.tsx'
 import { JobPage } from './pages/job.tsx'
 import { Jobs } from './pages/jobs.tsx'
@@ -51,7 +52,8 @@ export function App() {
 }
 
 function SignedIn({ session, onSignOut }: { readonly session: Session; readonly onSignOut: () => void }) {
-  const client = useMemo(() => createClient(session), [session])
+  const [isWaiting, setIsWaiting] = useState(false)
+  const client = useMemo(() => createClient(session, setIsWaiting), [session])
   const address = useAddress()
   return (
     <Provider value={client}>
@@ -77,7 +79,7 @@ function SignedIn({ session, onSignOut }: { readonly session: Session; readonly 
         </div>
       </header>
       <main id="main" tabIndex={-1} key={address.pathname} ref={focus}>
-        {pageAt(address, session.isStaff)}
+        <Waiting value={isWaiting}>{pageAt(address, session.isStaff)}</Waiting>
       </main>
     </Provider>
   )

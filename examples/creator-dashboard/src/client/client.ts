@@ -1,25 +1,27 @@
-import { persistedExchange } from '@urql/exchange-persisted'
-import { Client, cacheExchange, fetchExchange } from 'urql'
-import { idOf } from './document-id.ts'
+import { hasCode } from '@fusion-gateway/client'
+import { cacheOptions, createUrqlClient } from '@fusion-gateway/client/urql'
+import { type Client, mapExchange } from 'urql'
 import type { Session } from './session.ts'
 
-/** Creates the client of a session. Its cache ends with it. */
-export function createClient(session: Session): Client {
-  return new Client({
-    url: '/graphql',
-    exchanges: [cacheExchange, sendIds, fetchExchange],
-    fetch: session.fetch,
-    preferGetMethod: false,
-    fetchSubscriptions: true,
+/**
+ * Creates the client of a session. Its cache ends with it.
+ *
+ * @param onWait called when requests wait for the gateway, and when none waits any more
+ */
+export function createClient({ token, onEnd }: Session, onWait: (isWaiting: boolean) => void): Client {
+  return createUrqlClient({
+    url: new URL('/graphql', location.href).href,
+    token,
+    clientName: 'creator-dashboard',
+    // Sends the ids of operations, and never their texts.
+    documents: 'persisted',
+    // The backend passes on requests, and no WebSockets.
+    transport: 'stream',
+    // The pages of the table replace each other.
+    cache: { ...cacheOptions, resolvers: {} },
     requestPolicy: 'cache-and-network',
+    exchanges: [mapExchange({ onError: (error) => void (hasCode(error, 'UNAUTHENTICATED') && onEnd()) })],
+    onWait: (until) => onWait(until !== undefined),
+    onSignedOut: onEnd,
   })
 }
-
-/** Sends the ids of operations, and never their texts. */
-const sendIds = persistedExchange({
-  enforcePersistedQueries: true,
-  enableForMutation: true,
-  enableForSubscriptions: true,
-  preferGetForPersistedQueries: false,
-  generateHash: async (_, document) => idOf(document),
-})

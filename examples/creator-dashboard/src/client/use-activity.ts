@@ -29,7 +29,7 @@ export function useActivity(): Stream<Activity> {
   const recent = data?.events?.nodes
   // The stream begins after the last event that is known, so none is missed in between.
   const variables = useMemo(() => recent && { after: recent.at(-1)?.id ?? null }, [recent])
-  const stream = useStream(FollowActivityDocument, { variables, merge, resume })
+  const stream = useStream(FollowActivityDocument, { variables, merge })
   const { changes, ...live } = stream.data ?? nothing
   if (!recent) return { isLive: false, error }
   return { ...stream, data: { ...live, changes: [...changes, ...recent.toReversed()].slice(0, shown) } }
@@ -43,8 +43,6 @@ function merge({ events: { node, ...change } }: FollowActivitySubscription, befo
     unlinked: change.type === 'ACCOUNT_UNLINKED' ? new Set([...before.unlinked, change.resourceId]) : before.unlinked,
   }
 }
-
-const resume = ({ changes }: Activity) => ({ after: changes[0]?.id ?? null })
 
 function profilesOf(node: FollowActivitySubscription['events']['node']): readonly CreatorRowFragment[] {
   if (node?.__typename === 'Profile') return [node]

@@ -17,13 +17,11 @@ type Job = NonNullable<FollowJobSubscription['job']>
 
 const isFinished = (job: Job) => ['SUCCEEDED', 'FAILED', 'CANCELLED'].includes(job.status)
 const merge = (sent: FollowJobSubscription) => sent
-/** The gateway ends the stream of a finished or missing job. */
-const isFinal = ({ job }: FollowJobSubscription) => !job || isFinished(job)
 
 /** One job, live, with what staff can do about it. */
 export function JobPage({ id }: { readonly id: string }) {
   const [variables, setVariables] = useState({ id })
-  const { data, error, isLive } = useStream(FollowJobDocument, { variables, merge, isFinal })
+  const { data, error, isLive } = useStream(FollowJobDocument, { variables, merge })
   const job = data?.job
   return (
     <>

@@ -1,4 +1,5 @@
-import { type FormEvent, useRef, useState } from 'react'
+import { createAction } from '@fusion-gateway/client'
+import { type FormEvent, useMemo, useState } from 'react'
 import { useMutation } from 'urql'
 import { FetchFeedDocument } from '../__generated__/graphql.ts'
 import { type Job, useLiveJobs } from '../client/use-live-jobs.ts'
@@ -36,14 +37,12 @@ function FetchFeed() {
   const [{ fetching, data, error }, create] = useMutation(FetchFeedDocument)
   const [url, setUrl] = useState(`${location.origin}/feed.xml`)
   const problem = error ? messageOf(error) : data?.createJob.userErrors[0]?.message
-  // A second click after a lost response sends the same key, and creates no second job. An answer ends the key, and so does another feed.
-  const action = useRef<{ readonly url: string; readonly key: string }>(undefined)
-  const submit = async (event: FormEvent) => {
+  // A second click after a lost response creates no second job.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another feed is another action
+  const act = useMemo(createAction, [url])
+  const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (action.current?.url !== url) action.current = { url, key: crypto.randomUUID() }
-    const headers = { 'idempotency-key': action.current.key }
-    const sent = await create({ payload: { url } }, { fetchOptions: { headers } })
-    if (!sent.error?.networkError) action.current = undefined
+    void act((action) => create({ payload: { url } }, { action }))
   }
   return (
     <form className="card fetch-feed" onSubmit={submit}>

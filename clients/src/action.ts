@@ -1,4 +1,6 @@
-/** Runs what a person asked for. `send` sends the mutation with the header `Idempotency-Key`, or the option `action` of a recipe. */
+import { errorsOf } from './errors.ts'
+
+/** Runs what a person asked for. `send` sends the mutation, with the key as its `action`. */
 export type Action = <Result>(send: (key: string) => Promise<Result>) => Promise<Result>
 
 /** The gateway may still execute the request, or have executed it. */
@@ -11,11 +13,12 @@ const unknownOutcomes = ['SERVICE_UNAVAILABLE', 'REQUEST_TIMEOUT', 'RATE_LIMITED
 export function createAction(): Action {
   let key: string | undefined
   return async (send) => {
-    key ??= crypto.randomUUID()
+    key ??= createKey()
     try {
       const result = await send(key)
       // Apollo Client and urql can return the error.
-      if (isAnswer((result as { error?: unknown } | undefined)?.error)) key = undefined
+      const { error } = (result ?? {}) as { error?: unknown }
+      if (error === undefined || isAnswer(error)) key = undefined
       return result
     } catch (error) {
       if (isAnswer(error)) key = undefined
@@ -24,16 +27,17 @@ export function createAction(): Action {
   }
 }
 
-interface WithErrors {
-  readonly errors?: readonly { readonly extensions?: { readonly code?: unknown } }[]
-  readonly graphQLErrors?: WithErrors['errors']
+/** The header of a mutation, which the core sends again with the same key. */
+export function mutationHeaders(action = createKey()): { readonly 'idempotency-key': string } {
+  return { 'idempotency-key': action }
+}
+
+/** `crypto.randomUUID` is missing from pages without TLS. */
+function createKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
 function isAnswer(error: unknown): boolean {
-  if (error === undefined) return true
-  const { errors, graphQLErrors = errors ?? [] } = error as WithErrors
-  return (
-    graphQLErrors.length > 0 &&
-    !graphQLErrors.some(({ extensions }) => unknownOutcomes.includes(String(extensions?.code)))
-  )
+  const errors = errorsOf(error)
+  return errors.length > 0 && !errors.some(({ extensions }) => unknownOutcomes.includes(String(extensions?.code)))
 }

@@ -1,0 +1,307 @@
+import {
+  type ApolloCache,
+  ApolloClient,
+  ApolloLink,
+  type FieldPolicy,
+  gql,
+  HttpLink,
+  InMemoryCache,
+  type InMemoryCacheConfig,
+  Observable,
+  type TypePolicies,
+} from '@apollo/client/core'
+import { BatchHttpLink } from '@apollo/client/link/batch-http'
+import { relayStylePagination } from '@apollo/client/utilities'
+import { print, visit } from 'graphql'
+import type { ClientOptions } from './core.ts'
+import type { Deleted } from './deleted.ts'
+import type { FieldError } from './errors.ts'
+import * as schema from './generated.ts'
+import { type Connection, connect, fieldOf, type OperationKind } from './library.ts'
+import { type Result, requestOf } from './request.ts'
+
+declare module '@apollo/client' {
+  namespace ApolloClient {
+    namespace DeclareDefaultOptions {
+      interface WatchQuery extends PartialData {}
+      interface Query extends PartialData {}
+      interface Mutate extends PartialData {}
+    }
+  }
+}
+
+/** Optional, because an application can have another client. */
+interface PartialData {
+  errorPolicy?: 'none' | 'all'
+}
+
+export interface ApolloOptions extends ClientOptions {
+  /** Links of your own, before those that send. */
+  readonly links?: readonly ApolloLink[]
+  /** `new InMemoryCache(cacheOptions)` by default. */
+  readonly cache?: ApolloCache
+  /** Whether a server renders pages with it. */
+  readonly ssrMode?: boolean
+}
+
+/**
+ * Creates an Apollo Client. Partial data is shown with its errors (`errorPolicy: 'all'`), and `withheld` says which fields the token may
+ * not read. A mutation with `context: { action }` is executed once, however often it is sent with the same `action`.
+ */
+export function createApolloClient(options: ApolloOptions): ApolloClient {
+  const {
+    links = [],
+    cache = new InMemoryCache(cacheOptions),
+    ssrMode = false,
+    url,
+    documents,
+    batch = false,
+  } = options
+  const connection = connect(options, (deleted) => evictDeleted(cache, deleted))
+
+  const prepare = new ApolloLink((operation, forward) => {
+    const { headers, action } = operation.getContext()
+    operation.setContext({ headers: { ...headers, ...connection.headersOf(kindOf(operation), action) } })
+    if (documents === 'persisted') {
+      const { documentId } = requestOf(operation.query, {}, documents)
+      operation.extensions['persistedQuery'] = { version: 1, sha256Hash: documentId }
+      operation.setContext({ http: { includeQuery: false, includeExtensions: true } })
+    }
+    return forward(operation)
+  })
+  const subscriptions = new ApolloLink(
+    ({ query, variables }) =>
+      new Observable((observer) =>
+        connection.subscribe(requestOf(query, variables, documents, print), observer as never),
+      ),
+  )
+  const http = { uri: url, fetch: connection.fetch }
+  const send = ApolloLink.split(
+    // A batch has one idempotency key, so mutations are sent alone.
+    (operation) => batch && kindOf(operation) === 'query',
+    new BatchHttpLink({ ...http, batchMax: 10 }),
+    new HttpLink(http),
+  )
+  const client = new ApolloClient({
+    link: ApolloLink.from([
+      ...links,
+      createCacheLink(cache, connection),
+      ApolloLink.split((operation) => kindOf(operation) === 'subscription', subscriptions, prepare.concat(send)),
+    ]),
+    cache,
+    ssrMode,
+    defaultOptions: {
+      watchQuery: { errorPolicy: 'all' },
+      query: { errorPolicy: 'all' },
+      mutate: { errorPolicy: 'all' },
+    },
+  })
+  // There is no default option for subscriptions.
+  const subscribe = client.subscribe.bind(client)
+  client.subscribe = (given) => subscribe({ ...given, errorPolicy: given.errorPolicy ?? 'all' })
+  const stop = client.stop.bind(client)
+  client.stop = () => {
+    stop()
+    connection.close()
+  }
+  return client
+}
+
+const kindOf = ({ operationType }: ApolloLink.Operation) => operationType as OperationKind
+
+/** Objects that have an id, and the field of Query that reads each. */
+const readById = Object.fromEntries(
+  (schema.possibleTypes['Node'] ?? []).map((__typename): [string, FieldPolicy] => [
+    fieldOf(__typename),
+    {
+      // An object of a list is in the cache already.
+      read: (known, { args, toReference }) =>
+        known === undefined && args?.['id'] ? toReference({ __typename, id: String(args['id']) }) : known,
+    },
+  ]),
+)
+
+const policiesOf = <Name extends string>(names: readonly Name[], policy: TypePolicies[string]): TypePolicies =>
+  Object.fromEntries(names.map((name) => [name, policy]))
+
+/** The options of the cache, for a cache of your own: `new InMemoryCache({ ...cacheOptions, … })`. */
+export const cacheOptions: InMemoryCacheConfig = {
+  possibleTypes: schema.possibleTypes,
+  typePolicies: {
+    ...policiesOf(schema.singletons, { keyFields: [] }),
+    ...policiesOf(schema.statistics, { merge: true }),
+    ...policiesOf(schema.parts, { merge: false }),
+    ...Object.fromEntries(
+      [...new Set([...Object.keys(schema.pagedLists), ...Object.keys(schema.replacedLists)])].map((type) => [
+        type,
+        {
+          fields: {
+            ...(type === 'Query' && readById),
+            ...Object.fromEntries((schema.replacedLists[type] ?? []).map((name) => [name, { merge: false }])),
+            ...Object.fromEntries(
+              Object.entries(schema.pagedLists[type] ?? {}).map(([name, keys]) => [name, joinPages(keys)]),
+            ),
+          },
+        },
+      ]),
+    ),
+  },
+}
+
+interface Page {
+  readonly nodes?: readonly { readonly __ref?: string }[]
+}
+
+/** Stores a list under the arguments that select and order it, and joins its pages: `edges` as Apollo Client does, and `nodes` too. */
+function joinPages(keyArgs: readonly string[]): FieldPolicy {
+  const { merge, ...policy } = relayStylePagination([...keyArgs])
+  return {
+    ...policy,
+    merge(existing, incoming, options) {
+      // A list that failed is null, and not empty.
+      if (incoming === null || typeof merge !== 'function') return incoming
+      const joined = merge(existing, incoming, options)
+      const { nodes: before = [] } = (existing ?? {}) as Page
+      const { nodes: after } = incoming as Page
+      const isNext = Boolean(options.args?.['after'])
+      if (!after || !(isNext || options.args?.['before'])) return joined
+      const byId = new Map(
+        (isNext ? [...before, ...after] : [...after, ...before]).map((node) => [node.__ref ?? node, node]),
+      )
+      return { ...joined, nodes: [...byId.values()] }
+    },
+  }
+}
+
+/** Keeps in the cache what a result says besides its data: errors, and what was deleted. */
+function createCacheLink(cache: ApolloCache, connection: Connection): ApolloLink {
+  return new ApolloLink((operation, forward) => {
+    const kind = kindOf(operation)
+    return new Observable((observer) => {
+      const finish = kind === 'query' ? connection.start() : () => {}
+      const subscription = forward(operation).subscribe({
+        next(result) {
+          const { data, errors = [] } = result as Result
+          keepForbidden(cache, data, errors)
+          observer.next(result)
+          // Now the cache has the data.
+          evictFailed(cache, operation, data, errors)
+          if (kind !== 'subscription') connection.read(kind, result as Result)
+        },
+        error: (error) => observer.error(error),
+        complete() {
+          finish()
+          observer.complete()
+        },
+      })
+      return () => {
+        finish()
+        subscription.unsubscribe()
+      }
+    })
+  })
+}
+
+type Parent = Readonly<Record<string | number, unknown>>
+
+/** The objects on the path to a field that is null because of an error, from the root on, and the field of each. */
+function pathTo(data: unknown, { path = [] }: FieldError): { readonly object: Parent; readonly field: string }[] {
+  const found: { object: Parent; field: string }[] = []
+  let value = data
+  for (const part of path) {
+    if (typeof value !== 'object' || value === null) break
+    if (typeof part === 'string') found.push({ object: value as Parent, field: part })
+    value = (value as Parent)[part]
+  }
+  return found
+}
+
+const forbiddenQuery = gql('query Withheld { __withheld }')
+
+/** The names of fields that the token may not read: `User.email`. They are a part of the cache. */
+const forbiddenIn = (cache: ApolloCache) =>
+  cache.readQuery<{ __withheld: readonly string[] }>({ query: forbiddenQuery })?.__withheld ?? []
+
+const nameOf = (object: Parent, field: string) => `${object['__typename'] ?? 'Query'}.${field}`
+
+function keepForbidden(cache: ApolloCache, data: unknown, errors: readonly FieldError[]): void {
+  const names = errors
+    .filter(({ extensions }) => extensions?.code === 'FORBIDDEN')
+    .flatMap((error) => pathTo(data, error).slice(-1))
+    .map(({ object, field }) => nameOf(object, field))
+  const known = forbiddenIn(cache)
+  const all = new Set([...known, ...names])
+  if (all.size > known.length) cache.writeQuery({ query: forbiddenQuery, data: { __withheld: [...all] } })
+}
+
+/**
+ * Whether a field is null because the token may not read it, also if the data is from the cache. A field that failed for another reason
+ * is not in the cache: it is read again, and is null with an error again.
+ *
+ * @param data of a result
+ * @param path without positions: `users.edges.node.email`
+ * @returns `FORBIDDEN`, or undefined
+ */
+export function withheld(client: ApolloClient, data: unknown, path: string): 'FORBIDDEN' | undefined {
+  const forbidden = forbiddenIn(client.cache)
+  let objects = [data]
+  for (const field of path.split('.')) {
+    const parents = objects.filter((object): object is Parent => typeof object === 'object' && object !== null)
+    const isForbidden = (object: Parent) => object[field] === null && forbidden.includes(nameOf(object, field))
+    if (parents.some(isForbidden)) return 'FORBIDDEN'
+    objects = parents.flatMap((object) => object[field])
+  }
+  return undefined
+}
+
+/** Removes fields that failed from the cache: the next page that shows them reads them again. */
+function evictFailed(
+  cache: ApolloCache,
+  { query }: ApolloLink.Operation,
+  data: unknown,
+  errors: readonly FieldError[],
+): void {
+  for (const error of errors) {
+    if (error.extensions?.code === 'FORBIDDEN') continue
+    for (const { object, field } of pathTo(data, error).toReversed()) {
+      const id = object === data ? 'ROOT_QUERY' : cache.identify(object as never)
+      if (!id) continue
+      for (const fieldName of namesOf(query, field)) cache.evict({ id, fieldName, broadcast: false })
+      break
+    }
+  }
+}
+
+/** The fields that have a name in a result. */
+function namesOf(document: ApolloLink.Operation['query'], responseName: string): Set<string> {
+  const names = new Set<string>()
+  visit(document, {
+    Field({ alias, name }) {
+      if ((alias ?? name).value === responseName) names.add(name.value)
+    },
+  })
+  return names
+}
+
+/** Removes objects with the lists and numbers that counted them. Pages read these again. */
+function evictDeleted(cache: ApolloCache, deleted: readonly Deleted[]): void {
+  const ids = deleted.map((object) => cache.identify({ ...object }) ?? '')
+  const stored = cache.extract() as Readonly<Record<string, Parent | undefined>>
+  cache.batch({
+    update() {
+      for (const id of ids) cache.evict({ id })
+      for (const [id, object = {}] of Object.entries(stored)) {
+        const counted =
+          id === 'ROOT_QUERY'
+            ? schema.countedFields
+            : Object.keys(schema.pagedLists[String(object['__typename'])] ?? {})
+        for (const [fieldName, value] of Object.entries(object)) {
+          const text = JSON.stringify(value) ?? ''
+          const isList = counted.includes(/^\w*/.exec(fieldName)?.[0] ?? '')
+          if (isList || ids.some((deletedId) => text.includes(`{"__ref":"${deletedId}"}`)))
+            cache.evict({ id, fieldName })
+        }
+      }
+    },
+  })
+}

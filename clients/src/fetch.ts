@@ -1,0 +1,130 @@
+import { mutationHeaders } from './action.ts'
+import { type ClientOptions, type Core, createCore } from './core.ts'
+import { createWithheld, type FieldError, RequestError, type Withheld } from './errors.ts'
+import { type Document, isMutation, type Result, requestOf } from './request.ts'
+
+export interface Sent<Data> {
+  readonly data: Data
+  /** Fields that the token may not read. They are null. */
+  readonly errors: readonly FieldError[]
+  /** Tells a field that was withheld from an unknown value: `withheld('users.nodes.email')`. */
+  readonly withheld: Withheld
+  /** A position in the log of events, for the variable `$after` of `follow`: that of a query with `position: true`, or of an event. */
+  readonly position: string | undefined
+}
+
+export interface SendOptions {
+  readonly signal?: AbortSignal
+  /** The idempotency key of what a person did, from `createAction`. A mutation has one of its own by default. */
+  readonly action?: string
+  /** Asks for the `position` before which a query reads its data. The token needs the scope `events:read`. */
+  readonly position?: boolean
+}
+
+/**
+ * Sends an operation.
+ *
+ * @throws RequestError if a field failed for another reason than a missing scope: it is not known, and not empty
+ */
+export interface Send {
+  <Data = Record<string, unknown>, Variables extends object = object>(
+    document: Document<Data, Variables>,
+    variables?: Variables,
+    options?: SendOptions,
+  ): Promise<Sent<Data>>
+  readonly options: FetchOptions
+  /** The connection, which `follow` shares. */
+  readonly core: Core
+  close(): void
+}
+
+export interface FetchOptions extends ClientOptions {
+  /** Writes documents that were parsed, such as those of gql.tada: `print` of the package graphql. */
+  readonly print?: (document: never) => string
+}
+
+/** Creates the function that sends operations without a GraphQL client, for TanStack Query, Vue and servers. */
+export function createSend(options: FetchOptions): Send {
+  const core = createCore(options)
+  async function send<Data>(
+    document: string | object,
+    variables: object = {},
+    { signal, action, position }: SendOptions = {},
+  ) {
+    const request = requestOf(document, variables, options.documents, options.print)
+    const response = await core.fetch(options.url, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        ...((action !== undefined || isMutation(request)) && mutationHeaders(action)),
+      },
+      body: JSON.stringify(position ? { ...request, extensions: { position } } : request),
+      signal: signal ?? null,
+    })
+    return toSent<Data>(await readResult(response))
+  }
+  return Object.assign(send as Send, { options, core, close: () => core.close() })
+}
+
+/**
+ * Follows a subscription: `for await (const { data } of follow(send, document))`. It continues when the connection or the token ends, and
+ * `events` after the last one, so they need the variable `$after: ID`. Begin after the `position` of a query, and no change is missed.
+ *
+ * @param from what `createSend` returned, to share its connection
+ * @throws RequestError if the gateway rejects the subscription; TokenError if the person has signed out
+ */
+export async function* follow<Data = Record<string, unknown>, Variables extends object = object>(
+  from: Send | FetchOptions,
+  document: Document<Data, Variables>,
+  variables?: Variables,
+  { signal }: Pick<SendOptions, 'signal'> = {},
+): AsyncGenerator<Sent<Data>, void> {
+  const shared = 'core' in from
+  const { documents, print } = shared ? from.options : from
+  const core = shared ? from.core : createCore(from)
+  const arrived: Result[] = []
+  let outcome: { readonly error?: Error } | undefined
+  let notify = () => {}
+  const end = (ended: { readonly error?: Error }) => {
+    outcome ??= ended
+    notify()
+  }
+  const stop = core.subscribe(requestOf(document, variables ?? {}, documents, print), {
+    next(result) {
+      arrived.push(result)
+      notify()
+    },
+    error: (error) => end({ error }),
+    complete: () => end({}),
+  })
+  const abort = () => end({})
+  signal?.addEventListener('abort', abort)
+  try {
+    for (;;) {
+      for (let result = arrived.shift(); result; result = arrived.shift()) yield toSent<Data>(result)
+      if (outcome?.error) throw outcome.error
+      if (outcome || signal?.aborted) return
+      await new Promise<void>((resolve) => {
+        notify = resolve
+      })
+    }
+  } finally {
+    signal?.removeEventListener('abort', abort)
+    stop()
+    if (!shared) core.close()
+  }
+}
+
+export async function readResult(response: Response): Promise<Result> {
+  try {
+    return (await response.json()) as Result
+  } catch {
+    throw new RequestError([{ message: `A proxy answered ${response.status} instead of the gateway.` }])
+  }
+}
+
+function toSent<Data>({ data, errors = [], extensions }: Result): Sent<Data> {
+  const isForbidden = (error: FieldError) => error.extensions?.code === 'FORBIDDEN'
+  if (!data || !errors.every(isForbidden)) throw new RequestError(errors, data)
+  return { data: data as Data, errors, withheld: createWithheld(errors), position: extensions?.position }
+}

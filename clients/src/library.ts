@@ -1,0 +1,96 @@
+import { mutationHeaders } from './action.ts'
+import { type ClientOptions, createCore } from './core.ts'
+import { type Deleted, deletedBy } from './deleted.ts'
+import { hasCode, RequestError } from './errors.ts'
+import { continueAfter, type GraphQLRequest, positionOf, type Result } from './request.ts'
+import type { Sink } from './subscribe.ts'
+
+export type OperationKind = 'query' | 'mutation' | 'subscription'
+
+/** What the clients of all libraries do. */
+export interface Connection {
+  readonly fetch: typeof fetch
+  headersOf(kind: OperationKind, action?: string): Record<string, string>
+  /** A query is sent. Call the returned function when the cache has its result, or when it has none. */
+  start(): () => void
+  /** The cache has the result of an operation. */
+  read(kind: OperationKind, result: Result): void
+  /**
+   * Subscribes. `events` begin where the first query of the page was read, or after the last event that has arrived, unless the variable
+   * `after` is given. An operation that the gateway rejects has a result with errors, as that of a query has.
+   */
+  subscribe(request: GraphQLRequest, sink: Sink): () => void
+  close(): void
+}
+
+/**
+ * Connects a library to the gateway.
+ *
+ * @param remove removes objects from the cache that were deleted. A query that was sent before a deletion can bring its objects back: then
+ *   they are removed again when its result has arrived
+ */
+export function connect(options: ClientOptions, remove: (deleted: readonly Deleted[]) => void = () => {}): Connection {
+  const core = createCore(options)
+  const running = new Set<Deleted[]>()
+  let position: string | undefined
+  let isRefused = false
+
+  /** A token without the scope `events:read` gets no data with a position: then the query is sent without. */
+  const send: typeof fetch = async (input, init = {}) => {
+    const response = await core.fetch(input, init)
+    const headers = new Headers(init.headers)
+    if (!headers.has('x-position') || !(await isForbidden(response.clone()))) return response
+    isRefused = true
+    headers.delete('x-position')
+    return core.fetch(input, { ...init, headers })
+  }
+
+  function read(kind: OperationKind, result: Result): void {
+    if (kind === 'subscription') position = positionOf(result) ?? position
+    else position ??= result.extensions?.position
+    const deleted = kind === 'query' ? [] : deletedBy(result.data)
+    if (deleted.length === 0) return
+    for (const since of running) since.push(...deleted)
+    remove(deleted)
+  }
+
+  return {
+    fetch: send,
+    headersOf(kind, action): Record<string, string> {
+      if (kind === 'mutation') return { ...mutationHeaders(action) }
+      return position === undefined && !isRefused ? { 'x-position': 'yes' } : {}
+    },
+    start() {
+      const since: Deleted[] = []
+      running.add(since)
+      return () => {
+        if (running.delete(since) && since.length > 0) remove(since)
+      }
+    },
+    read,
+    subscribe(request, sink) {
+      return core.subscribe(continueAfter(request, request.variables?.['after'] ?? position), {
+        next(result) {
+          sink.next(result)
+          read('subscription', result)
+        },
+        complete: () => sink.complete(),
+        error(error) {
+          if (!(error instanceof RequestError)) return sink.error(error)
+          sink.next({ data: null, errors: error.errors })
+          sink.complete()
+        },
+      })
+    },
+    close: () => core.close(),
+  }
+}
+
+/** Whether a request, or one of a batch, was refused as a whole for a missing scope. */
+async function isForbidden(response: Response): Promise<boolean> {
+  const results: unknown = await response.json().catch(() => [])
+  return [results].flat().some((result) => !(result as Result | null)?.data && hasCode(result, 'FORBIDDEN'))
+}
+
+/** The field of Query that reads an object of a type by its id: `User` ⇒ `user`. */
+export const fieldOf = (type: string): string => type.charAt(0).toLowerCase() + type.slice(1)

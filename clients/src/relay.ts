@@ -1,0 +1,145 @@
+import {
+  Environment,
+  type EnvironmentConfig,
+  type MissingFieldHandler,
+  Network,
+  Observable,
+  type OperationDescriptor,
+  RecordSource,
+  type RequestParameters,
+  ROOT_TYPE,
+  Store,
+} from 'relay-runtime'
+import type { ClientOptions } from './core.ts'
+import type { Deleted } from './deleted.ts'
+import { readResult } from './fetch.ts'
+import { possibleTypes } from './generated.ts'
+import { connect, fieldOf, type OperationKind } from './library.ts'
+import type { GraphQLRequest, Result } from './request.ts'
+
+/** The options of all clients, and those of Relay's environment besides its network and store. */
+export type RelayOptions = Omit<ClientOptions, 'batch'> &
+  Partial<Omit<EnvironmentConfig, 'network' | 'store' | 'options'>>
+
+/**
+ * Creates an environment of Relay. It sends the ids of documents that the compiler has persisted, and the texts of others. Errors of fields
+ * are kept with them: `@catch` reads them, also when a page shows the fields again. A mutation with `cacheConfig: { metadata: { action } }`
+ * is executed once, however often it is sent with the same `action`.
+ */
+export function createRelayEnvironment(options: RelayOptions): Environment {
+  const { url, documents, missingFieldHandlers, ...config } = options
+  const connection = connect(options, (deleted) => removeDeleted(environment, store, deleted))
+  const store = new ActiveStore(new RecordSource())
+
+  const requestFor = ({ id, text, name }: RequestParameters, variables: object): GraphQLRequest => {
+    if (id === null && documents === 'persisted')
+      throw new Error(`The compiler has not persisted the document ${name}.`)
+    return { ...(id === null ? { query: String(text) } : { documentId: id }), variables: { ...variables } }
+  }
+  const network = Network.create(
+    (params, variables, { metadata }) =>
+      Observable.create((sink) => {
+        const kind = params.operationKind as OperationKind
+        const finish = kind === 'query' ? connection.start() : () => {}
+        const aborted = new AbortController()
+        const headers = connection.headersOf(kind, metadata?.['action'] as string | undefined)
+        connection
+          .fetch(url, {
+            method: 'POST',
+            headers: { 'content-type': 'application/json', ...headers },
+            body: JSON.stringify(requestFor(params, variables)),
+            signal: aborted.signal,
+          })
+          .then(readResult)
+          .then((result) => {
+            sink.next(result as never)
+            // Now the store has the data.
+            if (hasFailed(result))
+              environment.commitUpdate((proxy) => (proxy as unknown as Invalidating).invalidateStore())
+            connection.read(kind, result)
+            sink.complete()
+          })
+          .catch((error: Error) => sink.error(error))
+        return () => {
+          finish()
+          aborted.abort()
+        }
+      }),
+    (params, variables) =>
+      Observable.create((sink) => connection.subscribe(requestFor(params, variables), sink as never)),
+  )
+  const environment: Environment = new Environment({
+    ...config,
+    network,
+    store,
+    missingFieldHandlers: [...(missingFieldHandlers ?? []), readById],
+  })
+  return environment
+}
+
+/** An object of a list is in the store already. */
+const readById: MissingFieldHandler = {
+  kind: 'linked',
+  handle(field, record, args) {
+    const isById = field.name === 'node' || possibleTypes['Node']?.some((type) => fieldOf(type) === field.name)
+    return isById && record?.getType() === ROOT_TYPE ? args['id'] : undefined
+  },
+}
+
+/** A field failed, and is null: the next page that shows it asks again. A field that the token may not read would fail again. */
+const hasFailed = ({ data, errors = [] }: Result): boolean =>
+  Boolean(data) && errors.some(({ extensions }) => extensions?.code !== 'FORBIDDEN')
+
+interface Invalidating {
+  invalidateStore(): void
+}
+
+/** A store that knows the queries of the pages that are shown. */
+class ActiveStore extends Store {
+  readonly active = new Set<{ readonly operation: OperationDescriptor }>()
+  /** Those that are read again. What is deleted meanwhile is removed from their results, and reads them once more. */
+  readonly reading = new Set<string>()
+
+  override retain(operation: OperationDescriptor) {
+    const { dispose } = super.retain(operation)
+    const entry = { operation }
+    this.active.add(entry)
+    return {
+      dispose: () => {
+        this.active.delete(entry)
+        dispose()
+      },
+    }
+  }
+}
+
+type StoredRecord = Readonly<
+  Record<string, { readonly __ref?: string; readonly __refs?: readonly string[] } | undefined>
+>
+
+/** Removes objects from all lists, and reads the queries that are shown again. Others are read again when they are shown. */
+function removeDeleted(environment: Environment, store: ActiveStore, deleted: readonly Deleted[]): void {
+  const ids = new Set(deleted.map(({ id }) => id))
+  environment.commitUpdate((proxy) => {
+    const source = store.getSource()
+    const records = source.getRecordIDs().map((id) => [id, (source.get(id) ?? {}) as unknown as StoredRecord] as const)
+    const edges = records.filter(([, { node }]) => node?.__ref !== undefined && ids.has(node.__ref)).map(([id]) => id)
+    const removed = new Set([...ids, ...edges])
+    for (const [id, record] of records) {
+      for (const [key, value] of Object.entries(record)) {
+        if (!value?.__refs?.some((ref) => removed.has(ref))) continue
+        const kept = value.__refs.filter((ref) => !removed.has(ref)).map((ref) => proxy.get(ref) ?? null)
+        proxy.get(id)?.setLinkedRecords(kept, key)
+      }
+    }
+    for (const id of ids) proxy.delete(id)
+    ;(proxy as unknown as Invalidating).invalidateStore()
+  })
+  for (const { operation } of store.active) {
+    const { identifier } = operation.request
+    if (store.reading.has(identifier)) continue
+    store.reading.add(identifier)
+    const done = () => void store.reading.delete(identifier)
+    environment.execute({ operation }).subscribe({ complete: done, error: done, unsubscribe: done })
+  }
+}

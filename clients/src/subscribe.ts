@@ -1,0 +1,238 @@
+import { createClient as createStreamClient } from 'graphql-sse'
+import { type Client, createClient as createSocketClient } from 'graphql-ws/client'
+import { errorsOf, type FieldError, RequestError, TokenError } from './errors.ts'
+import { continueAfter, type GraphQLRequest, positionOf, type Result } from './request.ts'
+import type { WaitReason, Waits } from './waits.ts'
+
+/** Subscribes. Returns a function that ends the subscription. */
+export type Subscribe = (request: GraphQLRequest, sink: Sink) => () => void
+
+export interface Sink<Failure = Error> {
+  next(result: Result): void
+  error(error: Failure): void
+  complete(): void
+}
+
+/** Sends a subscription once. */
+type Transport = (request: GraphQLRequest, sink: Sink<unknown>) => () => void
+
+/** What the core has for subscriptions. */
+interface Connection {
+  readonly url: string
+  readonly transport: 'socket' | 'stream'
+  readonly fetch: typeof globalThis.fetch
+  readonly waits: Waits
+  /** The token, and another one if the gateway has rejected it. */
+  readToken(rejected?: string): Promise<string | undefined>
+  /** The headers of a request. */
+  headersOf(token: string | undefined): Record<string, string>
+  /** Ends all subscriptions. */
+  readonly signal: AbortSignal
+}
+
+/** The gateway sends something every 12 seconds: a connection that is silent is dead, as after the sleep of a device. */
+const maxSilenceMilliseconds = 30_000
+
+/** Creates the subscriptions of a client. */
+export function createSubscribe(connection: Connection): Subscribe {
+  const { waits, readToken } = connection
+  const isStream = connection.transport === 'stream'
+  const transport = isStream ? createStreams(connection) : createSocket(connection)
+
+  return (request, sink) => {
+    const stopped = new AbortController()
+    const signal = AbortSignal.any([stopped.signal, connection.signal])
+    // Asks for the position before there is an event.
+    const asked = { ...request, extensions: { ...request.extensions, position: true } }
+    let current: GraphQLRequest = asked
+    let attempt = 0
+    let token: string | undefined
+    let isRenewed = false
+
+    /** Passes on a result, and remembers where the next connection continues. */
+    function receive(result: Result): void {
+      attempt = 0
+      isRenewed = false
+      waits.wake()
+      current = continueAfter(current, positionOf(result))
+      if (result.data || result.errors) sink.next(result)
+    }
+
+    /**
+     * Subscribes once.
+     *
+     * @returns whether the subscription is over. It is not when the tab was hidden
+     * @throws what broke the connection, or ended the subscription
+     */
+    async function connect(): Promise<boolean> {
+      if (isStream) await untilShown(signal)
+      token = await readToken()
+      if (signal.aborted) return true
+      let ended: RequestError | undefined
+      let leave = () => {}
+      const left = new AbortController()
+      const over = new Promise<boolean>((resolve, reject) => {
+        const onEvent = { signal: left.signal }
+        signal.addEventListener('abort', () => resolve(true), onEvent)
+        const hide = () => isStream && document.hidden && resolve(false)
+        globalThis.document?.addEventListener('visibilitychange', hide, onEvent)
+        leave = transport(current, {
+          next(result) {
+            if (!result.data && outcomeOf(result)) ended = new RequestError(result.errors ?? [])
+            else receive(result)
+          },
+          error: reject,
+          complete: () => (ended ? reject(ended) : resolve(true)),
+        })
+      })
+      return over.finally(() => {
+        left.abort()
+        leave()
+      })
+    }
+
+    /**
+     * Renews the token, or waits for the next attempt.
+     *
+     * @throws errors that stay
+     */
+    async function recover(error: unknown): Promise<undefined> {
+      const outcome = outcomeOf(error)
+      if (!outcome || (outcome === 'rejected' && isRenewed)) throw error
+      if (outcome === 'rejected') {
+        isRenewed = true
+        if ((await readToken(token).catch(recover)) === token) throw error
+      } else {
+        attempt += 1
+        await waits.wait(attempt, outcome, undefined, signal)
+        isRenewed = false
+      }
+    }
+
+    async function run(): Promise<void> {
+      for (let isOver: boolean | undefined; !isOver; ) isOver = await connect().catch(recover)
+    }
+    run().then(
+      () => !signal.aborted && sink.complete(),
+      (error: unknown) => !signal.aborted && sink.error(toError(error)),
+    )
+    return () => stopped.abort()
+  }
+}
+
+/** One WebSocket for all subscriptions. A browser sends no headers with it: the credential is in its first message. */
+function createSocket({ url, readToken, headersOf }: Connection): Transport {
+  let socket: Client | undefined
+  return (request, sink) => {
+    // Servers that render pages may have no WebSocket.
+    socket ??= openSocket(new URL(url, globalThis.location?.href).href.replace(/^http/, 'ws'), async () =>
+      headersOf(await readToken()),
+    )
+    // The protocol requires a text next to the id of a document.
+    return socket.subscribe({ query: '', ...request } as { query: string }, {
+      next: (result) => sink.next(result as Result),
+      error: (error) => sink.error(Array.isArray(error) ? new RequestError(error as FieldError[]) : error),
+      complete: () => sink.complete(),
+    })
+  }
+}
+
+function openSocket(url: string, connectionParams: () => Promise<Record<string, string>>): Client {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const keepAlive = maxSilenceMilliseconds / 2
+  const socket = createSocketClient({
+    url,
+    connectionParams,
+    keepAlive,
+    retryAttempts: 0,
+    on: {
+      ping(isReceived) {
+        if (!isReceived) timer = setTimeout(() => socket.terminate(), keepAlive)
+      },
+      pong: (isReceived) => isReceived && clearTimeout(timer),
+      closed: () => clearTimeout(timer),
+    },
+  })
+  return socket
+}
+
+/** A connection for each subscription. */
+function createStreams({ url, fetch }: Connection): Transport {
+  return (request, sink) => {
+    let failure: unknown
+    async function send(input: string, init: RequestInit): Promise<Response> {
+      const response = await fetch(input, init)
+      if (response.ok) return endSilence(response, init.signal)
+      const { errors = [] } = (await response.json()) as { errors?: FieldError[] }
+      throw new RequestError(errors)
+    }
+    const fetchFn = (input: string, init: RequestInit) =>
+      send(input, init).catch((error: unknown) => {
+        failure = error
+        throw error
+      })
+    return createStreamClient({ url, fetchFn, retryAttempts: 0 }).subscribe(request as { query: string }, {
+      next: (result) => sink.next(result as Result),
+      // Without a failure of the request, the stream broke off.
+      error: (error) => sink.error(failure ?? new TypeError(String(error))),
+      complete: () => sink.complete(),
+    })
+  }
+}
+
+/** Ends a stream in which nothing comes. */
+function endSilence(response: Response, signal?: AbortSignal | null): Response {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const stop = () => clearTimeout(timer)
+  signal?.addEventListener('abort', stop)
+  const watch = (controller: TransformStreamDefaultController) => {
+    stop()
+    timer = setTimeout(() => controller.error(new TypeError('The stream is silent.')), maxSilenceMilliseconds)
+  }
+  const transform = (chunk: Uint8Array, controller: TransformStreamDefaultController) => {
+    watch(controller)
+    controller.enqueue(chunk)
+  }
+  const body = response.body?.pipeThrough(new TransformStream({ start: watch, transform, flush: stop }))
+  return new Response(body ?? null, response)
+}
+
+/** A hidden tab would take one of the six connections that a browser has for a host. */
+async function untilShown(signal: AbortSignal): Promise<void> {
+  while (globalThis.document?.hidden && !signal.aborted) {
+    await new Promise<unknown>((resolve) => {
+      signal.addEventListener('abort', resolve, { once: true })
+      document.addEventListener('visibilitychange', resolve, { once: true })
+    })
+  }
+}
+
+const outcomes = new Map<unknown, WaitReason | 'rejected'>([
+  ['UNAUTHENTICATED', 'rejected'],
+  ['RATE_LIMITED', 'limited'],
+  ['REQUEST_TIMEOUT', 'unavailable'],
+  ['SERVICE_UNAVAILABLE', 'unavailable'],
+  [4401, 'rejected'],
+  [4403, 'rejected'],
+  [4408, 'unavailable'],
+])
+
+/** Whether another token, or another attempt, may succeed after an error or a result. Undefined: neither. */
+function outcomeOf(error: unknown): WaitReason | 'rejected' | undefined {
+  const errors = errorsOf(error)
+  if (errors.length > 0) return errors.map(({ extensions }) => outcomes.get(extensions?.code)).find(Boolean)
+  if (error instanceof TokenError) return error.isTemporary ? 'unavailable' : undefined
+  const { code } = (error ?? {}) as { readonly code?: unknown }
+  // 1009, 4004, 4005 and 44xx say that the client has made a mistake.
+  const isMistake = (number: number) => [1009, 4004, 4005].includes(number) || (number >= 4400 && number < 4499)
+  if (typeof code === 'number') return outcomes.get(code) ?? (isMistake(code) ? undefined : 'unavailable')
+  return error instanceof TypeError || (typeof Event !== 'undefined' && error instanceof Event) ? 'offline' : undefined
+}
+
+function toError(error: unknown): Error {
+  if (error instanceof Error) return error
+  const { code, reason } = (error ?? {}) as { readonly code?: number; readonly reason?: string }
+  const message = `The gateway closed the WebSocket with ${code}: ${reason}`
+  if (outcomeOf(error) !== 'rejected') return new Error(message)
+  return new RequestError([{ message, extensions: { code: 'UNAUTHENTICATED' } }])
+}

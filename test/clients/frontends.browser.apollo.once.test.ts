@@ -1,0 +1,3 @@
+import { describeFrontend } from './frontends/scenarios.ts'
+
+describeFrontend('apollo', { hasCache: true })

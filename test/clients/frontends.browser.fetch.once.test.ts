@@ -1,0 +1,3 @@
+import { describeFrontend } from './frontends/scenarios.ts'
+
+describeFrontend('fetch', { hasCache: false })

@@ -1,0 +1,453 @@
+import type { ClientOptions } from '@fusion-gateway/client'
+import { createTokenHandler } from '@fusion-gateway/client/server'
+import { createTokens } from '@fusion-gateway/client/tokens'
+import type { Browser } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { findChromium, launchChromium } from '../../support/chromium.ts'
+import { settleEvents } from '../../support/events.ts'
+import type { DocumentName } from './documents.ts'
+import { type Driver, type Stage, startDriver, type Tab } from './driver.ts'
+import type { Library, Shown } from './page.ts'
+import type { Answer } from './site.ts'
+
+/** The gateway executes the request, and its response is lost. */
+const lose = async (forward: () => Promise<Answer>) => {
+  await forward()
+  return 'lost' as const
+}
+
+/** The request reaches the gateway late. */
+const hold = (until: () => Promise<unknown>) => async (forward: () => Promise<Answer>) => {
+  await until()
+  return forward()
+}
+
+/** A refusal, as the gateway sends it. */
+const refuse = (status: number, code: string) => async (): Promise<Answer> => ({
+  status,
+  headers: { 'content-type': 'application/json', 'retry-after': '1' },
+  body: JSON.stringify({ errors: [{ message: 'Later.', extensions: { code } }] }),
+})
+
+/** A connection of ids, in their order. */
+const listOf = (...ids: string[]) => ({ edges: ids.map((id) => ({ node: { id } })) })
+
+interface FrontendOptions {
+  /** Whether it stores objects, and joins the pages of lists. */
+  readonly hasCache: boolean
+  /** Whether its page is compiled for browsers alone. */
+  readonly isCompiled?: boolean
+}
+
+/**
+ * Runs the scenarios in which frontends have shown wrong values, on the page of a client.
+ *
+ * @param client the name of its page
+ */
+export function describeFrontend(client: string, { hasCache, isCompiled = false }: FrontendOptions): void {
+  const chromium = findChromium(`A page with ${client}`)
+  describe.skipIf(!chromium)(`a page with ${client}`, () => {
+    let browser: Browser
+    let driver: Driver
+
+    beforeAll(async () => {
+      browser = await launchChromium(chromium ?? '')
+      driver = await startDriver(client, browser)
+    })
+    afterEach(() => driver.reset())
+    afterAll(async () => {
+      await browser?.close()
+      await driver?.close()
+    })
+
+    async function open(scopes?: readonly string[]): Promise<Stage & { readonly tab: Tab }> {
+      const stage = await driver.openStage(scopes)
+      return { ...stage, tab: await stage.openTab() }
+    }
+
+    /** Counts the requests with an operation from now on. */
+    function countRequests(operation: DocumentName) {
+      const before = driver.site.requestsOf(operation).length
+      const requests = () => driver.site.requestsOf(operation).slice(before)
+      return { requests, until: (count: number) => expect.poll(() => requests().length).toBeGreaterThanOrEqual(count) }
+    }
+
+    const usersNamed = async ({ tenant }: Stage, search: string) => {
+      const query = 'query ($search: String) { users(filter: { search: $search }) { nodes { id } } }'
+      const { data } = await driver.app.graphql<{ users: { nodes: unknown[] } }>(tenant, query, { search })
+      return data.users.nodes
+    }
+
+    describe('shows', () => {
+      it('a list in another order, also if only `thenBy` differs', async () => {
+        const { tab, create } = await open()
+        const { id: first } = await create.user({ name: 'Twin', createdAt: new Date('2026-01-01') })
+        const { id: second } = await create.user({ name: 'Twin', createdAt: new Date('2026-01-02') })
+        const thenBy = (direction: string) => ({ thenBy: [{ field: 'CREATED_AT', direction }] })
+        await tab.show('oldest', 'UsersQuery', thenBy('ASC'))
+        await tab.untilShown('oldest', { users: listOf(first, second) })
+        await tab.show('newest', 'UsersQuery', thenBy('DESC'))
+        await tab.untilShown('newest', { users: listOf(second, first) })
+        await tab.show('oldest again', 'UsersQuery', thenBy('ASC'))
+        await tab.untilShown('oldest again', { users: listOf(first, second) })
+      })
+
+      it('the fields of fragments on an interface', async () => {
+        const { tab, create } = await open()
+        const { id, name } = await create.user()
+        for (const visit of ['first', 'second']) {
+          await tab.show(visit, 'NodeQuery', { id })
+          await tab.untilShown(visit, { node: { id, name } })
+        }
+      })
+
+      it('which values are withheld, and which are unknown, also on the second visit', async () => {
+        const { tab, create } = await open(['users:read', 'profiles:read'])
+        const { id, name } = await create.user()
+        await create.account(id)
+        for (const visit of ['first', 'second']) {
+          await tab.show(visit, 'ContactQuery', { id })
+          await tab.untilShown(visit, { user: { id, name, email: null, accounts: [{ profile: null }] } })
+          expect(await tab.withheld(visit, 'user.email')).toBe('FORBIDDEN')
+          expect(await tab.withheld(visit, 'user.accounts.profile')).toBeUndefined()
+          await tab.hide(visit)
+        }
+      })
+
+      it('the results of the last search, when those before it are late', async () => {
+        const { tab, create } = await open()
+        for (const name of ['Adam', 'Adamina']) await create.user({ name })
+        const last = { users: { edges: [{ node: { name: 'Adamina' } }] } }
+        const line = Promise.withResolvers<void>()
+        // A browser has six connections to a host: the seventh search needs one of those that the page has given up.
+        const held = driver.site.fail(
+          'UsersQuery',
+          hold(() => line.promise),
+          6,
+        )
+        const { until } = countRequests('UsersQuery')
+        await tab.show('search', 'UsersQuery', { search: 'A' })
+        for (let typed = 1; typed < 7; typed += 1) {
+          await until(typed)
+          await tab.change('search', { search: 'Adamina'.slice(0, typed + 1) })
+        }
+        await tab.untilShown('search', last)
+        line.resolve()
+        await held
+        // Its response comes after those that were held.
+        await tab.show('later', 'UsersQuery', { search: 'Ada' })
+        await tab.untilShown('later', { users: { edges: [{}, {}] } })
+        await tab.untilShown('search', last)
+      })
+    })
+
+    it.skipIf(isCompiled)('renders pages on a server for two users at once, and mixes nothing', async () => {
+      const { connect }: { connect(options: ClientOptions): Library } = await import(`./pages/${client}.ts`)
+      const { tenant, create } = await driver.openStage()
+      const url = `${driver.site.origin}/graphql`
+      const users = [await create.user(), await create.user()]
+      const render = ({ id: userId }: { readonly id: string }) => {
+        const handle = createTokenHandler({ url, apiKey: tenant.key, inputFor: async () => ({ userId }) })
+        const library = connect({ url, token: createTokens({ fetchToken: () => handle(new Request(url)) }) })
+        return new Promise((resolve) => {
+          library.watch('ViewerQuery', {}, ({ data }) => data && resolve(data))
+        })
+      }
+      for (let visit = 1; visit <= 2; visit += 1) {
+        const { until } = countRequests('ViewerQuery')
+        // The gateway answers when the requests of both have arrived.
+        const both = driver.site.fail(
+          'ViewerQuery',
+          hold(() => until(2)),
+          2,
+        )
+        const pages = await Promise.all(users.map(render))
+        await both
+        expect(pages).toMatchObject(users.map(({ id }) => ({ viewer: { user: { id } }, users: listOf(id) })))
+      }
+    })
+
+    describe.skipIf(!hasCache)('keeps in its cache', () => {
+      it('the pages of lists: of a root field, of an object, and of jobs', async () => {
+        const { tab, create } = await open()
+        const createdAt = (day: number) => ({ createdAt: new Date(`2026-01-0${day}`) })
+        const ids: Record<'users' | 'accounts' | 'jobs', string[]> = { users: [], accounts: [], jobs: [] }
+        for (const day of [1, 2, 3]) ids.users.push((await create.user({ name: `User ${day}` })).id)
+        const [id = ''] = ids.users
+        for (const day of [1, 2, 3]) {
+          ids.accounts.push((await create.account(id, createdAt(day))).id)
+          ids.jobs.push((await create.job(createdAt(day))).id)
+        }
+        const lists = {
+          users: { document: 'UsersQuery', data: (list: object) => ({ users: list }) },
+          accounts: { document: 'AccountsQuery', data: (list: object) => ({ user: { accountsConnection: list } }) },
+          jobs: { document: 'JobsQuery', data: (list: object) => ({ jobs: list }) },
+        } as const
+        for (const name of ['users', 'accounts', 'jobs'] as const) {
+          const { document, data } = lists[name]
+          await tab.show(name, document, name === 'accounts' ? { id } : {})
+          await tab.untilShown(name, data(listOf(...ids[name].slice(0, 2))))
+          await tab.more(name)
+          await tab.untilShown(name, data(listOf(...ids[name])))
+        }
+      })
+
+      it('the statistics that two widgets read, without reading them again and again', async () => {
+        const { tab, create } = await open()
+        const user = await create.user()
+        await create.profile(await create.account(user.id), { followersCount: 7, verified: true })
+        const [counts, followers] = [countRequests('CountQuery'), countRequests('FollowersQuery')]
+        await tab.show('count', 'CountQuery')
+        await tab.untilShown('count', { profileStats: { count: 1, verified: { verified: 1 } } })
+        await tab.show('followers', 'FollowersQuery')
+        await tab.untilShown('followers', { profileStats: { followers: { sum: 7 }, verified: { unverified: 0 } } })
+        // A query that is sent later than those that a conflict would cause.
+        await tab.show('later', 'UsersQuery')
+        await tab.untilShown('later', { users: listOf(user.id) })
+        await tab.untilShown('count', { profileStats: { count: 1, verified: { verified: 1 } } })
+        expect([counts.requests(), followers.requests()]).toEqual([[expect.anything()], [expect.anything()]])
+      })
+
+      it('no account that was unlinked, by the page or by somebody else', async () => {
+        const { tab, create, tenant } = await open()
+        const { id } = await create.user()
+        const { id: first } = await create.account(id, { createdAt: new Date('2026-01-01') })
+        const { id: second } = await create.account(id, { createdAt: new Date('2026-01-02') })
+        const shows = (...ids: string[]) =>
+          tab.untilShown('user', {
+            user: { accounts: ids.map((account) => ({ id: account })) },
+            accounts: listOf(...ids),
+          })
+        await tab.show('user', 'UserAccountsQuery', { id })
+        await shows(first, second)
+        await tab.follow('events', 'EventsSubscription')
+        await tab.click('unlink', 'UnlinkMutation', { id: first })
+        await shows(second)
+        const unlink = 'mutation ($id: ID!) { unlinkAccount(input: { id: $id }) { unlinkedAccountId } }'
+        await driver.app.graphql(tenant, unlink, { id: second })
+        await shows()
+      })
+    })
+
+    describe('waits', () => {
+      it.each([
+        [503, 'SERVICE_UNAVAILABLE', 'unavailable'],
+        [429, 'RATE_LIMITED', 'limited'],
+      ])('as long as %i says, and shows no empty list meanwhile', async (status, code, reason) => {
+        const { tab, create } = await open()
+        const { id } = await create.user()
+        const { requests } = countRequests('UsersQuery')
+        void driver.site.fail('UsersQuery', refuse(status, code))
+        await tab.show('users', 'UsersQuery')
+        await tab.untilShown('users', { users: listOf(id) })
+        const shown = (await tab.shown('users')).filter(({ data, errors }) => data || errors.length > 0)
+        for (const each of shown) expect(each).toMatchObject({ data: { users: listOf(id) }, errors: [] })
+        expect(await tab.waits()).toEqual([reason])
+        const [refused, answered] = requests()
+        expect(Number(answered?.time) - Number(refused?.time)).toBeGreaterThan(990)
+      })
+
+      it('or shows the error of a field that failed, and keeps no empty list', async () => {
+        const { tab, create } = await open()
+        const { id } = await create.user()
+        const failed = driver.site.fail('UsersQuery', async (forward) => {
+          const error = { message: 'Later.', path: ['users'], extensions: { code: 'SERVICE_UNAVAILABLE' } }
+          return { ...(await forward()), body: JSON.stringify({ data: { users: null }, errors: [error] }) }
+        })
+        await tab.show('users', 'UsersQuery')
+        await failed
+        // Some clients read it again by themselves.
+        await expect
+          .poll(async () => (await tab.shown('users')).some(({ data, errors }) => data ?? errors[0]))
+          .toBe(true)
+        for (const { data, errors } of await tab.shown('users')) {
+          if (errors.length > 0) expect(errors).toEqual(['SERVICE_UNAVAILABLE'])
+          else if (data) expect(data).toMatchObject({ users: listOf(id) })
+        }
+        await tab.hide('users')
+        await tab.show('again', 'UsersQuery')
+        await tab.untilShown('again', { users: listOf(id) })
+      })
+
+      it('for the gateway: queries that got no response load when it is back', async () => {
+        const stage = await open()
+        const { id } = await stage.create.user()
+        await driver.stopGateway()
+        await stage.tab.show('users', 'UsersQuery')
+        await expect.poll(stage.tab.waits).not.toEqual([])
+        await driver.startGateway()
+        await stage.tab.untilShown('users', { users: listOf(id) })
+      })
+
+      it('for the network: queries load when the device is online again', async () => {
+        const { tab, create, context } = await open()
+        const { id } = await create.user()
+        await context.setOffline(true)
+        await tab.show('users', 'UsersQuery')
+        await expect.poll(tab.waits).toContain('offline')
+        await context.setOffline(false)
+        await tab.untilShown('users', { users: listOf(id) })
+      })
+    })
+
+    describe('writes once', () => {
+      const input = (name: string) => ({ input: { name, email: 'once@example.com', phone: '1' } })
+
+      it('when the response is lost, and the person clicks again meanwhile', async () => {
+        const stage = await open()
+        const lost = driver.site.fail('CreateUserMutation', lose)
+        const click = () => stage.tab.click('form', 'CreateUserMutation', input('Once'))
+        const first = click()
+        await lost
+        const created = { data: { createUser: { user: { name: 'Once' } } }, errors: [] }
+        expect(await Promise.all([first, click()])).toMatchObject([created, created])
+        expect(await usersNamed(stage, 'Once')).toHaveLength(1)
+        // The next user is another one.
+        await click()
+        expect(await usersNamed(stage, 'Once')).toHaveLength(2)
+      })
+
+      it('when no response arrives at all, and the person clicks again', async () => {
+        const stage = await open()
+        void driver.site.fail('CreateUserMutation', lose, Number.POSITIVE_INFINITY)
+        const click = () => stage.tab.click('form', 'CreateUserMutation', input('Once'))
+        let first: Shown | undefined
+        void click().then((shown) => {
+          first = shown
+        })
+        const answered = async () => {
+          await stage.tab.wake()
+          return first
+        }
+        await expect.poll(answered).toEqual({ errors: [expect.any(String)] })
+        driver.site.endFaults()
+        expect(await click()).toMatchObject({ data: { createUser: { user: { name: 'Once' } } } })
+        expect(await usersNamed(stage, 'Once')).toHaveLength(1)
+      })
+    })
+
+    describe('follows', () => {
+      const resourcesOf = async (tab: Tab) =>
+        (await tab.shown('events')).map(({ data }) => (data as { events: { resourceId: string } }).events.resourceId)
+
+      async function restartMeanwhile(work: () => Promise<{ readonly id: string }>): Promise<string> {
+        await driver.stopGateway()
+        const { id } = await work()
+        await settleEvents(driver.app)
+        await driver.startGateway()
+        return id
+      }
+
+      it('every event of a restart, also if it has seen none before', async () => {
+        const { tab, create } = await open()
+        await create.user()
+        await settleEvents(driver.app)
+        await tab.show('users', 'UsersQuery')
+        await tab.untilShown('users', { users: { edges: [{}] } })
+        await tab.follow('events', 'EventsSubscription')
+        const second = await restartMeanwhile(() => create.user())
+        await expect.poll(() => resourcesOf(tab)).toEqual([second])
+        const third = await restartMeanwhile(() => create.user())
+        await expect.poll(() => resourcesOf(tab)).toEqual([second, third])
+      })
+
+      it('an object through the end of its token, which may not read events', async () => {
+        const { tab, create, session, tokenRequests } = await open(['users:read', 'users:write'])
+        const { id } = await create.user({ name: 'Before' })
+        await tab.follow('user', 'UserSubscription', { id })
+        await tab.untilShown('user', { user: { name: 'Before' } })
+        const before = tokenRequests()
+        await session.replaceKey()
+        await expect.poll(tokenRequests).toBeGreaterThan(before)
+        await tab.click('rename', 'RenameMutation', { id, name: 'After' })
+        await tab.untilShown('user', { user: { name: 'After' } })
+      })
+
+      it('in two tabs what one of them changes', async () => {
+        const { tab, create, openTab } = await open()
+        const { id } = await create.user({ name: 'Before' })
+        const other = await openTab()
+        for (const each of [tab, other]) {
+          await each.follow('user', 'UserSubscription', { id })
+          await each.untilShown('user', { user: { name: 'Before' } })
+        }
+        await other.click('rename', 'RenameMutation', { id, name: 'After' })
+        await tab.untilShown('user', { user: { name: 'After' } })
+      })
+
+      it.each(['socket', 'stream'] as const)(
+        'in seven tabs by a %s, and the last one still sends queries',
+        async (transport) => {
+          const { create, openTab } = await driver.openStage()
+          const { id } = await create.user({ name: 'Before' })
+          const tabs: Tab[] = []
+          while (tabs.length < 7) {
+            await tabs.at(-1)?.setHidden(true)
+            const tab = await openTab(transport)
+            await tab.follow('user', 'UserSubscription', { id })
+            await tab.untilShown('user', { user: { name: 'Before' } })
+            tabs.push(tab)
+          }
+          const [first, last] = [tabs[0] as Tab, tabs[6] as Tab]
+          await last.click('rename', 'RenameMutation', { id, name: 'After' })
+          await last.untilShown('user', { user: { name: 'After' } })
+          await first.setHidden(false)
+          await first.untilShown('user', { user: { name: 'After' } })
+        },
+      )
+    })
+
+    describe('has a token', () => {
+      it('that is asked for once, by a device with a wrong clock too', async () => {
+        const { context, openTab, create, tokenRequests } = await driver.openStage()
+        const { id } = await create.user()
+        await context.addInitScript(() => {
+          const { now } = Date
+          Date.now = () => now() + 86_400_000
+        })
+        const tab = await openTab()
+        for (const view of ['one', 'two', 'three']) await tab.show(view, 'NodeQuery', { id })
+        await tab.untilShown('three', { node: { id } })
+        await tab.show('four', 'UsersQuery')
+        await tab.untilShown('four', { users: listOf(id) })
+        expect(tokenRequests()).toBe(1)
+      })
+
+      it('that is renewed once for all requests that it was rejected for', async () => {
+        const { tab, create, session, tokenRequests } = await open()
+        const { id } = await create.user()
+        await tab.show('before', 'NodeQuery', { id })
+        await tab.untilShown('before', { node: { id } })
+        await session.replaceKey()
+        await Promise.all([
+          tab.show('users', 'UsersQuery'),
+          tab.show('jobs', 'JobsQuery'),
+          tab.show('count', 'CountQuery'),
+        ])
+        await tab.untilShown('users', { users: listOf(id) })
+        await tab.untilShown('jobs', { jobs: listOf() })
+        await tab.untilShown('count', { profileStats: { count: 0 } })
+        expect(tokenRequests()).toBe(2)
+      })
+
+      it('unless the key of its backend was revoked: the page says so, and signs nobody out', async () => {
+        const { tab, session } = await open()
+        await session.revokeKey()
+        await tab.show('users', 'UsersQuery')
+        await expect
+          .poll(async () => (await tab.shown('users')).at(-1)?.errors)
+          .toEqual([expect.stringContaining('key')])
+        expect(await tab.isSignedOut()).toBe(false)
+      })
+
+      it('until the session has ended, which the page learns', async () => {
+        const { tab, create, session } = await open()
+        const { id } = await create.user()
+        await tab.follow('user', 'UserSubscription', { id })
+        await tab.untilShown('user', { user: { id } })
+        await session.end()
+        await expect.poll(tab.isSignedOut).toBe(true)
+      })
+    })
+  })
+}

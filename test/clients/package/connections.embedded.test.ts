@@ -1,0 +1,211 @@
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { createCore } from '../../../clients/src/core.ts'
+import type { GraphQLRequest, Result } from '../../../clients/src/request.ts'
+
+const url = 'https://gateway.example.com/graphql'
+const query = 'subscription Changes($after: ID) { events(after: $after) { id } }'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => {
+  vi.useRealTimers()
+  vi.restoreAllMocks()
+  vi.unstubAllGlobals()
+})
+
+/** An event stream of a gateway that a test writes. */
+interface Stream {
+  readonly request: GraphQLRequest
+  readonly signal: AbortSignal | null | undefined
+  send(result: Result): void
+  complete(): void
+  break(): void
+}
+
+/** Subscribes by streams. `streams` has those that were opened. */
+function subscribeByStream(request: GraphQLRequest = { query }) {
+  const streams: Stream[] = []
+  vi.spyOn(globalThis, 'fetch').mockImplementation(async (_, init) => {
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
+    const writer = writable.getWriter()
+    const write = (text: string) => void writer.write(new TextEncoder().encode(text)).catch(() => {})
+    streams.push({
+      request: JSON.parse(String(init?.body)),
+      signal: init?.signal,
+      send: (result) => write(`event: next\ndata: ${JSON.stringify(result)}\n\n`),
+      complete: () => write('event: complete\ndata:\n\n'),
+      break: () => void writer.abort(new TypeError('terminated')).catch(() => {}),
+    })
+    return new Response(readable, { headers: { 'content-type': 'text/event-stream' } })
+  })
+  const waits: string[] = []
+  const core = createCore({ url, transport: 'stream', onWait: (until, reason) => void (until && waits.push(reason)) })
+  onTestFinished(() => core.close())
+  const received: unknown[] = []
+  const stop = core.subscribe(request, {
+    next: (result) => received.push(result),
+    error: (error) => received.push(error),
+    complete: () => received.push('complete'),
+  })
+  /** Waits for the next stream. */
+  async function nextStream(): Promise<Stream> {
+    const count = streams.length
+    for (let waited = 0; waited < 60 && streams.length === count; waited += 1) await vi.advanceTimersByTimeAsync(1_000)
+    return streams.at(-1) as Stream
+  }
+  return { streams, received, waits, stop, nextStream }
+}
+
+const event = (id: string): Result => ({ data: { events: { id } } })
+const flush = () => vi.advanceTimersByTimeAsync(0)
+
+describe('a subscription to events', () => {
+  it('asks for its position, and continues after it if there was no event', async () => {
+    const { streams, received, nextStream } = subscribeByStream()
+    await flush()
+    expect(streams[0]?.request).toEqual({ query, extensions: { position: true } })
+    streams[0]?.send({ data: null, extensions: { position: 'the end' } })
+    await flush()
+    streams[0]?.break()
+    const next = await nextStream()
+    expect(next.request.variables).toEqual({ after: 'the end' })
+    expect(received).toEqual([])
+  })
+
+  it('continues after the last event, whatever its alias', async () => {
+    const { streams, received, nextStream } = subscribeByStream({ query, variables: { after: 'given', types: null } })
+    await flush()
+    expect(streams[0]?.request.variables).toEqual({ after: 'given', types: null })
+    streams[0]?.send({ data: { changed: { id: 'evt_1' } }, extensions: { position: 'before' } })
+    streams[0]?.send(event('evt_2'))
+    await flush()
+    streams[0]?.break()
+    expect((await nextStream()).request.variables).toEqual({ after: 'evt_2', types: null })
+    expect(received).toHaveLength(2)
+  })
+
+  it('with a document by its id continues too, and one without the variable starts anew', async () => {
+    for (const [request, variables] of [
+      [{ documentId: 'one' }, { after: 'evt_1' }],
+      [{ query: 'subscription { events { id } }' }, undefined],
+    ] as const) {
+      const { streams, nextStream } = subscribeByStream(request)
+      await flush()
+      streams[0]?.send(event('evt_1'))
+      await flush()
+      streams[0]?.break()
+      expect((await nextStream()).request.variables).toEqual(variables)
+    }
+  })
+})
+
+describe('a stream', () => {
+  it.each([
+    ['RATE_LIMITED', 'limited'],
+    ['SERVICE_UNAVAILABLE', 'unavailable'],
+  ])('that ends with %s starts again later', async (code, reason) => {
+    const { streams, received, waits, nextStream } = subscribeByStream()
+    await flush()
+    streams[0]?.send(event('evt_1'))
+    streams[0]?.send({ data: null, errors: [{ message: 'Later.', extensions: { code } }] })
+    streams[0]?.complete()
+    const next = await nextStream()
+    expect(next.request.variables).toEqual({ after: 'evt_1' })
+    expect([received, waits]).toEqual([[event('evt_1')], [reason]])
+  })
+
+  it('that ends with another error is over', async () => {
+    const { streams, received } = subscribeByStream()
+    const rejected: Result = { errors: [{ message: 'Too old.', extensions: { code: 'BAD_USER_INPUT' } }] }
+    await flush()
+    streams[0]?.send(rejected)
+    streams[0]?.complete()
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect([received, streams.length]).toEqual([[rejected, 'complete'], 1])
+  })
+
+  it('in which nothing comes for 30 seconds is replaced', async () => {
+    const { streams, nextStream } = subscribeByStream()
+    await flush()
+    for (let pings = 0; pings < 4; pings += 1) {
+      await vi.advanceTimersByTimeAsync(20_000)
+      streams[0]?.send({ data: null })
+    }
+    expect(streams).toHaveLength(1)
+    await nextStream()
+    expect(streams).toHaveLength(2)
+    expect(streams[0]?.signal?.aborted).toBe(true)
+  })
+
+  it('of a hidden tab ends, and starts again when the tab is shown', async () => {
+    const page = Object.assign(new EventTarget(), { hidden: true })
+    vi.stubGlobal('document', page)
+    const show = (isShown: boolean) => {
+      page.hidden = !isShown
+      page.dispatchEvent(new Event('visibilitychange'))
+      return flush()
+    }
+    const { streams, received } = subscribeByStream()
+    await flush()
+    expect(streams).toHaveLength(0)
+    await show(true)
+    streams[0]?.send(event('evt_1'))
+    await flush()
+    await show(false)
+    expect([streams.length, streams[0]?.signal?.aborted]).toEqual([1, true])
+    await show(true)
+    expect(streams[1]?.request.variables).toEqual({ after: 'evt_1' })
+    expect(received).toEqual([event('evt_1')])
+  })
+
+  it('that is stopped is closed, and calls nothing', async () => {
+    const { streams, received, stop } = subscribeByStream()
+    await flush()
+    stop()
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect([received, streams.length, streams[0]?.signal?.aborted]).toEqual([[], 1, true])
+  })
+})
+
+/** A WebSocket of a gateway that acknowledges connections and subscriptions, and answers no ping. */
+class SilentSocket {
+  static readonly opened: SilentSocket[] = []
+  static readonly OPEN = 1
+  static readonly CLOSING = 2
+  static readonly CONNECTING = 0
+  static readonly CLOSED = 3
+  readyState = 1
+  onopen?: () => void
+  onclose?: (event: object) => void
+  onmessage?: (message: { data: string }) => void
+  readonly sent: { type: string; payload?: object }[] = []
+
+  constructor() {
+    SilentSocket.opened.push(this)
+    setTimeout(() => this.onopen?.())
+  }
+
+  send(text: string): void {
+    const message = JSON.parse(text)
+    this.sent.push(message)
+    if (message.type === 'connection_init') setTimeout(() => this.onmessage?.({ data: '{"type":"connection_ack"}' }))
+  }
+
+  close(): void {
+    this.readyState = 3
+  }
+}
+
+it('a WebSocket that answers no ping, as after the sleep of a device, is replaced', async () => {
+  vi.stubGlobal('WebSocket', SilentSocket)
+  const core = createCore({ url, token: async () => 'one', clientName: 'app' })
+  onTestFinished(() => core.close())
+  core.subscribe({ query }, { next() {}, error() {}, complete() {} })
+  const { opened } = SilentSocket
+  await vi.advanceTimersByTimeAsync(20_000)
+  expect(opened).toHaveLength(1)
+  expect(opened[0]?.sent.map(({ type }) => type)).toEqual(['connection_init', 'subscribe', 'ping'])
+  expect(opened[0]?.sent[0]?.payload).toEqual({ authorization: 'Bearer one', 'graphql-client-name': 'app' })
+  await vi.advanceTimersByTimeAsync(12_000)
+  expect(opened).toHaveLength(2)
+  expect(opened[1]?.sent.map(({ type }) => type)).toEqual(['connection_init', 'subscribe'])
+})
