@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createKey } from '../../src/domain/credential/key.service.ts'
 import { routes } from '../../src/rest/routes.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
@@ -80,6 +80,35 @@ describe.each(Object.entries(resources))('PUT %s', (_name, { url, change, change
     expect(responses.map(({ statusCode }) => statusCode).toSorted()).toEqual([200, ...Array(7).fill(412)])
     const winner = responses.find(({ statusCode }) => statusCode === 200)
     expect((await get(url())).body).toBe(winner?.body)
+  })
+
+  it('is 412 if another client writes after the ETag was compared, and before the write', async () => {
+    const tag = await tagOf(url())
+    const { driver, prisma } = app.database
+    const [send, begin] = [driver.send.bind(driver), driver.begin.bind(driver)]
+    let writes = 0
+    const writeBefore = async () => {
+      writes += 1
+      if (writes > 1) return
+      const data = { updatedAt: new Date(Date.now() + 1_000) }
+      await prisma.user.updateMany({ where: { id: rows.user.id }, data })
+      await prisma.profile.updateMany({ where: { id: rows.profile.id }, data })
+    }
+    const spies = [
+      vi.spyOn(driver, 'send').mockImplementation(async (statement, parameters) => {
+        if (statement.text.startsWith('UPDATE')) await writeBefore()
+        return send(statement, parameters)
+      }),
+      vi.spyOn(driver, 'begin').mockImplementation(async () => {
+        await writeBefore()
+        return begin()
+      }),
+    ]
+    const response = await put(url(), tag, change('late'))
+    for (const spy of spies) spy.mockRestore()
+    expect(writes).toBe(1)
+    expect(response.json()).toMatchObject(problem)
+    expect((await get(url())).json()).not.toMatchObject(changed('late'))
   })
 
   it('takes the ETag of HEAD, of a compressed response, and of one from the memory', async () => {
