@@ -55,6 +55,8 @@ describe.skipIf(!hasExample('codegen', 'GraphQL Codegen'))('GraphQL Codegen', ()
     expect(other.error).toMatchObject({ message: expect.stringContaining('has no id') })
     const text = createApolloClient({ ...options, documents: 'text' })
     onTestFinished(() => text.stop())
-    expect(hasCode((await text.query({ query: gql('{ viewer { keyName } }') })).error, 'DOCUMENT_NOT_TRUSTED')).toBe(true)
+    expect(hasCode((await text.query({ query: gql('{ viewer { keyName } }') })).error, 'DOCUMENT_NOT_TRUSTED')).toBe(
+      true,
+    )
   })
 })
