@@ -49,6 +49,13 @@ export const documents = {
   RenameMutation: `mutation RenameMutation($id: ID!, $name: String!) {
     updateUser(input: { id: $id, name: $name }) { user { id name } userErrors { code } }
   }`,
+  /** Writes nothing if somebody else has saved meanwhile. */
+  SaveMutation: `mutation SaveMutation($id: ID!, $name: String!, $expectedUpdatedAt: DateTime!) {
+    updateUser(input: { id: $id, name: $name, expectedUpdatedAt: $expectedUpdatedAt }) {
+      user { id name updatedAt }
+      userErrors { code }
+    }
+  }`,
   UnlinkMutation: `mutation UnlinkMutation($id: ID!) {
     unlinkAccount(input: { id: $id }) { unlinkedAccountId userErrors { code } }
   }`,
@@ -56,7 +63,7 @@ export const documents = {
     events(after: $after) { id type resourceId }
   }`,
   JobSubscription: `subscription JobSubscription($id: ID!) { job(id: $id) { id status } }`,
-  UserSubscription: `subscription UserSubscription($id: ID!) { user(id: $id) { id name } }`,
+  UserSubscription: `subscription UserSubscription($id: ID!) { user(id: $id) { id name updatedAt } }`,
 }
 
 export type DocumentName = keyof typeof documents

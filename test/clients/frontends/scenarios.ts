@@ -363,15 +363,20 @@ export function describeFrontend(client: string, { hasCache, isCompiled = false 
         await tab.untilShown('user', { user: { name: 'After' } })
       })
 
-      it('in two tabs what one of them changes', async () => {
+      it('in two tabs what one of them changes, which the other does not overwrite unread', async () => {
         const { tab, create, openTab } = await open()
-        const { id } = await create.user({ name: 'Before' })
+        const { id, updatedAt } = await create.user({ name: 'Before' })
         const other = await openTab()
         for (const each of [tab, other]) {
           await each.follow('user', 'UserSubscription', { id })
           await each.untilShown('user', { user: { name: 'Before' } })
         }
-        await other.click('rename', 'RenameMutation', { id, name: 'After' })
+        const save = (from: Tab, name: string) =>
+          from.click('form', 'SaveMutation', { id, name, expectedUpdatedAt: updatedAt.toISOString() })
+        await save(other, 'After')
+        await tab.untilShown('user', { user: { name: 'After' } })
+        const shown = { updateUser: { user: { name: 'After' }, userErrors: [{ code: 'CONFLICT' }] } }
+        expect(await save(tab, 'Overwritten')).toMatchObject({ data: shown })
         await tab.untilShown('user', { user: { name: 'After' } })
       })
 
