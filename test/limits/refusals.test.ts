@@ -148,7 +148,7 @@ describe('a request that a limit refuses has the limit in its line of the log, a
   it('event_loop, when the event loop was late for two seconds', async () => {
     const load = { ...patientLoad, maxEventLoopDelayMilliseconds: -1 }
     const gateway = await app.startAnother({ load })
-    // Any delay is too long, but those of the start count for no request, and two seconds after the first one must pass.
+    // Any delay is too long, but those of the start do not count, and two seconds must pass after the first request.
     await setTimeout(2_500)
     expect((await gateway.app.inject('/users')).statusCode).not.toBe(503)
     await expect.poll(async () => (await gateway.app.inject('/users')).statusCode, { timeout: 20_000 }).toBe(503)

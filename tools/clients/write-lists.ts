@@ -30,7 +30,7 @@ const scalarTypes = {
   String: 'string',
 }
 
-/** The parts of an error or a lease belong to one attempt, and those of a change to one event: a cache replaces them as a whole. */
+/** The parts of an error or a lease belong to one attempt, and those of a change to one event: they are replaced. */
 const replacedAsWhole = /^Job(Error|Lease)$|ListChange$/
 
 /**

@@ -1,6 +1,6 @@
 /**
- * The operations of the pages, by their names. The compiler of Relay needs these endings, and its own directives: the others send
- * `textOf(name)`.
+ * The operations of the pages, by their names. The compiler of Relay needs these endings, and its own directives: the
+ * others send `textOf(name)`.
  */
 export const documents = {
   UsersQuery: `query UsersQuery($search: String, $thenBy: [UserOrder!], $after: String) {

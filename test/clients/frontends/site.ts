@@ -27,8 +27,8 @@ export interface SeenRequest {
 }
 
 /**
- * The origin of a frontend: its page, its token backend, and the gateway, as behind a proxy on one host. A test can make
- * its requests fail, and replace the gateway.
+ * The origin of a frontend: its page, its token backend, and the gateway, as behind a proxy on one host. A test can
+ * make its requests fail, and replace the gateway.
  */
 export interface Site {
   readonly origin: string

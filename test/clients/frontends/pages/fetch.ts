@@ -21,7 +21,7 @@ export function connect(options: ClientOptions): Library {
           position ??= sent.position
           return sent
         },
-        // The client of the gateway waits for the network and the gateway. Single fields can fail in a response with 200.
+        // The client waits for the network and the gateway. Single fields can fail in a response with 200.
         networkMode: 'always' as const,
         retry: (failures: number, error: Error) => failures < 3 && error instanceof RequestError && error.isTemporary,
       })
