@@ -17,7 +17,7 @@ export interface SendOptions {
   readonly signal?: AbortSignal
   /** The idempotency key of what a person did, from `createAction`. A mutation has one of its own by default. */
   readonly action?: string
-  /** Asks for the `position` before which a query reads its data. The token needs the scope `events:read`. */
+  /** Asks for the `position` before which a query reads its data. There is none without the scope `events:read`. */
   readonly position?: boolean
 }
 

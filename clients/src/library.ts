@@ -1,7 +1,7 @@
 import { mutationHeaders } from './action.ts'
 import { type ClientOptions, createCore } from './core.ts'
 import { type Deleted, deletedBy } from './deleted.ts'
-import { hasCode, RequestError } from './errors.ts'
+import { RequestError } from './errors.ts'
 import { continueAfter, type GraphQLRequest, positionOf, type Result } from './request.ts'
 import type { Sink } from './subscribe.ts'
 
@@ -33,17 +33,6 @@ export function connect(options: ClientOptions, remove: (deleted: readonly Delet
   const core = createCore(options)
   const running = new Set<Deleted[]>()
   let position: string | undefined
-  let isRefused = false
-
-  /** A token without the scope `events:read` gets no data with a position: then the query is sent without. */
-  const send: typeof fetch = async (input, init = {}) => {
-    const response = await core.fetch(input, init)
-    const headers = new Headers(init.headers)
-    if (!headers.has('x-position') || !(await isForbidden(response.clone()))) return response
-    isRefused = true
-    headers.delete('x-position')
-    return core.fetch(input, { ...init, headers })
-  }
 
   function read(kind: OperationKind, result: Result): void {
     if (kind === 'subscription') position = positionOf(result) ?? position
@@ -55,10 +44,10 @@ export function connect(options: ClientOptions, remove: (deleted: readonly Delet
   }
 
   return {
-    fetch: send,
+    fetch: core.fetch,
     headersOf(kind, action): Record<string, string> {
       if (kind === 'mutation') return { ...mutationHeaders(action) }
-      return position === undefined && !isRefused ? { 'x-position': 'yes' } : {}
+      return position === undefined ? { 'x-position': 'yes' } : {}
     },
     start() {
       const since: Deleted[] = []
@@ -84,12 +73,6 @@ export function connect(options: ClientOptions, remove: (deleted: readonly Delet
     },
     close: () => core.close(),
   }
-}
-
-/** Whether a request, or one of a batch, was refused as a whole for a missing scope. */
-async function isForbidden(response: Response): Promise<boolean> {
-  const results: unknown = await response.json().catch(() => [])
-  return [results].flat().some((result) => !(result as Result | null)?.data && hasCode(result, 'FORBIDDEN'))
 }
 
 /** The field of Query that reads an object of a type by its id: `User` ⇒ `user`. */

@@ -49,9 +49,8 @@ export interface ChangeLog {
   readonly models: ReadonlySet<Model>
   readonly readChanges: ReadChanges
   /**
-   * Reads the position from which a client follows what a query does not see that is sent afterwards.
-   *
-   * @throws GatewayError FORBIDDEN if the viewer may not follow the log
+   * Reads the position from which a client follows what a query does not see that is sent afterwards. Undefined if the
+   * viewer may not follow the log.
    */
-  readonly readPosition: (context: Pick<Context, 'sql' | 'viewer'>) => Promise<string>
+  readonly readPosition: (context: Pick<Context, 'sql' | 'viewer'>) => Promise<string | undefined>
 }

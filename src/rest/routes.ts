@@ -292,7 +292,7 @@ const profileRoutes: readonly Route[] = [
     url: '/accounts/:id/profile',
     summary: 'Get the profile of an account',
     operation: `query GetProfile($id: ID!) {
-      account(id: $id) { profile { ${profileSelection} } state: profile { updatedAt } }
+      account(id: $id) { id profile { ${profileSelection} } state: profile { id updatedAt } }
     }`,
     parameters: [accountId('id')],
     variables: ({ params }) => ({ id: params['id'] }),

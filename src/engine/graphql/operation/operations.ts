@@ -133,12 +133,12 @@ export function createOperations(options: OperationsOptions): Operations {
     const { viewer } = context
     let admission = await admissions.admit(request)
     // Before the first statement of the query, so that nothing is missed that the query does not see.
-    const isFollowed = request.withPosition === true && operation.kind === 'query'
-    const position = isFollowed ? await changeLog?.readPosition(context) : undefined
+    const asksPosition = request.withPosition === true && operation.kind === 'query'
+    const position = asksPosition ? await changeLog?.readPosition(context) : undefined
     const remembered = request.readsAnew ? undefined : await memory?.find(request)
     try {
       await unsent.check(viewer)
-      const execute = () => executeAdmitted(request, isFollowed || remembered?.keep !== undefined)
+      const execute = () => executeAdmitted(request, position !== undefined || remembered?.keep !== undefined)
       const executeInTurn = () =>
         isLong(operation, admission.cost)
           ? queues.operations.run(viewer, execute, () => statements.isAbandoned === true)
