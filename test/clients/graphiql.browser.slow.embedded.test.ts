@@ -73,6 +73,7 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
         'Events',
         'FollowEvents',
         'Webhooks',
+        'LiveUsers',
       ])
     })
 
@@ -143,7 +144,7 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
       await page.waitForFunction(() => localStorage.getItem('graphiql:tabState')?.includes('Users'))
       expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain(demoKey)
       await Promise.all([responseTo('schema', page), page.reload()])
-      expect(await page.getByRole('tab').count()).toBe(16)
+      expect(await page.getByRole('tab').count()).toBe(17)
       expect(await page.getByRole('tab', { selected: true }).textContent()).toContain('Users')
       expect(await readHeaders(page)).toEqual({ 'x-api-key': demoKey })
     })
@@ -183,15 +184,15 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
       for (const [key, tab] of [
         ['ArrowRight', 'User'],
         ['ArrowLeft', 'Users'],
-        ['ArrowLeft', 'Webhooks'],
+        ['ArrowLeft', 'LiveUsers'],
         ['Home', 'Users'],
-        ['End', 'Webhooks'],
-        ['Delete', 'FollowEvents'],
+        ['End', 'LiveUsers'],
+        ['Delete', 'Webhooks'],
       ] as const) {
         await page.keyboard.press(key)
         await page.locator(`[role=tab]:focus[aria-selected=true]:text-is("${tab}")`).waitFor()
       }
-      expect(await page.getByRole('tab').count()).toBe(15)
+      expect(await page.getByRole('tab').count()).toBe(16)
       expect(await page.locator('[role=tab][tabindex="0"]').count()).toBe(1)
     })
 
