@@ -50,7 +50,7 @@ export function printSubgraph(schema: GraphQLSchema, entities: Entities): string
       if (name === 'PageInfo') return ['@shareable']
       return keysOf(own(entities, name)).map((key) => `@key(fields: "${key.join(' ')}")`)
     },
-    field: (field) => [...nullability.field(field), ...costDirectives(field)],
+    field: (field, parent) => [...nullability.field(field, parent), ...costDirectives(field, parent)],
   })
   return `${link}\n\n${text}\n`
 }
@@ -60,23 +60,26 @@ function keysOf(others: readonly EntityKey[] | undefined): readonly (readonly st
   return others ? [['id'], ...others.map(({ fields }) => fields)] : []
 }
 
-const sizedFields = ['edges', 'nodes']
+/** The types of pages: the arguments of the field that returns a page say how long its lists are. */
+const pageType = /(Connection|ListChange)$/
+
+const isObjectList = ({ type }: GraphQLField<unknown, unknown>): boolean =>
+  isListType(getNullableType(type)) && !isLeafType(getNamedType(type))
 
 /** What a router needs to charge a field as `prepare/cost.ts` does. */
-function costDirectives(field: GraphQLField<unknown, unknown>): readonly string[] {
+function costDirectives(field: GraphQLField<unknown, unknown>, parent: GraphQLObjectType): readonly string[] {
   const { cost } = metadataOf(field)
   const extra = cost?.extra?.({}, false) ?? 0
   const weight = extra > 0 ? [`@cost(weight: ${extra})`] : []
-  // Their connection says how long they are.
-  if (sizedFields.includes(field.name)) return weight
-  const slicing = ['first', 'last'].filter((name) => field.args.some((arg) => arg.name === name))
-  const isList = isListType(getNullableType(field.type))
-  if (slicing.length === 0 && (!isList || isLeafType(getNamedType(field.type)))) return weight
+  const type = getNamedType(field.type)
+  const isPage = isObjectType(type) && pageType.test(type.name)
+  if (!isPage && (pageType.test(parent.name) || !isObjectList(field))) return weight
   const length = typeof cost?.length === 'number' ? cost.length : rowsOfParent
+  const sized = isPage ? Object.values(type.getFields()).filter(isObjectList) : []
+  const slicing = ['first', 'last'].filter((name) => field.args.some((arg) => arg.name === name))
   const size = [
-    ...(isList
-      ? [`assumedSize: ${length}`]
-      : [`assumedSize: ${defaultPageSize}`, `sizedFields: ${JSON.stringify(sizedFields)}`]),
+    `assumedSize: ${isPage ? defaultPageSize : length}`,
+    ...(isPage ? [`sizedFields: ${JSON.stringify(sized.map(({ name }) => name))}`] : []),
     ...(slicing.length > 0 ? [`slicingArguments: ${JSON.stringify(slicing)}`, 'requireOneSlicingArgument: false'] : []),
   ]
   return [...weight, `@listSize(${size.join(', ')})`]

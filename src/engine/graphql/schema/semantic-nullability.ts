@@ -38,7 +38,7 @@ export const semanticNonNull = new GraphQLDirective({
 /** Returns the directives of a type, or of a field, in the text of a schema. */
 export interface DirectivesOf {
   readonly type?: (type: GraphQLObjectType) => readonly string[]
-  readonly field: (field: GraphQLField<unknown, unknown>) => readonly string[]
+  readonly field: (field: GraphQLField<unknown, unknown>, parent: GraphQLObjectType) => readonly string[]
 }
 
 export const nullability: DirectivesOf = {
@@ -64,7 +64,7 @@ export function printSortedSchema(
       type: { loc },
     } of definition.fields ?? []) {
       const field = own(fields, name.value)
-      if (loc && field) added.push({ at: loc.end, directives: ofField(field) })
+      if (loc && field) added.push({ at: loc.end, directives: ofField(field, type) })
     }
   }
   let start = 0
