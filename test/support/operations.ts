@@ -78,7 +78,8 @@ function sampleOf(type: GraphQLInputType, name: string, ids: SampleIds, isInner 
   if (!isInputObjectType(nullable)) return valueByType[nullable.toString()]
   const isFilter = nullable.name.endsWith('Filter')
   const fields = Object.values(nullable.getFields()).filter(
-    ({ name: of }) => !isFilter || !(isInner || isOneOfMany(of)),
+    // A mutation that expects another time writes nothing.
+    ({ name: of }) => of !== 'expectedUpdatedAt' && (!isFilter || !(isInner || isOneOfMany(of))),
   )
   return Object.fromEntries(fields.map((field) => [field.name, sampleOf(field.type, field.name, ids, isFilter)]))
 }

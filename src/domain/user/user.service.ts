@@ -76,10 +76,11 @@ export interface DeletedUser {
   readonly profileIds: readonly string[]
 }
 
-const accountsOfUser = 'ARRAY(SELECT "id" FROM "account" WHERE "tenant_app_id" = $1 AND "user_id" = "user"."id")'
+const accountsOfUser =
+  'ARRAY(SELECT "id" FROM "account" WHERE "tenant_app_id" = $1 AND "user_id" = "user"."id" ORDER BY "id" COLLATE "C")'
 const profilesOfUser =
   'ARRAY(SELECT profile."id" FROM "account" JOIN "profile" ON profile."tenant_app_id" = $1 AND profile."account_id" = account."id" ' +
-  'WHERE account."tenant_app_id" = $1 AND account."user_id" = "user"."id")'
+  'WHERE account."tenant_app_id" = $1 AND account."user_id" = "user"."id" ORDER BY profile."id" COLLATE "C")'
 
 /**
  * Deletes users of the viewer's tenant. Foreign keys delete their accounts, profiles and emails in the same statement.

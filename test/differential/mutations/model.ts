@@ -14,8 +14,17 @@ export interface Rejection {
   readonly current?: Row
 }
 
-/** What became of an input: a row, the id of a deleted one, or why it was rejected. */
-export type Result = Row | string | readonly Rejection[]
+/** What a payload says of a deleted row, by its fields. */
+export class Deleted {
+  readonly fields: Readonly<Record<string, unknown>>
+
+  constructor(fields: Readonly<Record<string, unknown>>) {
+    this.fields = fields
+  }
+}
+
+/** What became of an input: a row, what was deleted, or why it was rejected. */
+export type Result = Row | Deleted | readonly Rejection[]
 
 /** The rows that a mutation should leave. */
 export class Model {
@@ -70,6 +79,12 @@ export class Model {
     return changed
   }
 
+  /** The ids of the rows that have one of the values in a field, in their order. */
+  private idsOf(typename: Typename, field: string, values: readonly string[]): string[] {
+    const found = this.all(typename).filter((row) => values.includes(String(row[field])))
+    return found.map(({ id }) => id).sort()
+  }
+
   private delete(typename: Typename, field: string, ids: readonly string[]): void {
     const below: Partial<Record<Typename, readonly [Typename, string]>> = {
       User: ['Account', 'userId'],
@@ -105,8 +120,10 @@ export class Model {
     const row = this.owned('User', id)
     if (!row) return notFound('id')
     if (isOther(row, expectedUpdatedAt)) return conflict(row)
+    const accountIds = this.idsOf('Account', 'userId', [String(id)])
+    const profileIds = this.idsOf('Profile', 'accountId', accountIds)
     this.delete('User', 'id', [String(id)])
-    return String(id)
+    return new Deleted({ deletedUserId: id, unlinkedAccountIds: accountIds, deletedProfileIds: profileIds })
   }
 
   linkAccount({ id, userId, platform, platformAccountId, displayName, status }: Input): Result {
@@ -134,8 +151,10 @@ export class Model {
     const row = this.owned('Account', id)
     if (!row) return notFound('id')
     if (isOther(row, expectedUpdatedAt)) return conflict(row)
+    const [deletedProfileId = null] = this.idsOf('Profile', 'accountId', [String(id)])
     this.delete('Account', 'id', [String(id)])
-    return String(id)
+    const user = this.rows.User.get(String(row['userId']))
+    return new Deleted({ unlinkedAccountId: id, deletedProfileId, user })
   }
 
   syncProfile({ accountId, emails, expectedUpdatedAt, ...given }: Input): Result {

@@ -12,17 +12,15 @@ import { createView } from '../reference/view.ts'
 import { createRows } from '../world/create-rows.ts'
 import type { Viewer, World } from '../world/world.ts'
 import { bulkOf, type Input, inputs } from './inputs.ts'
-import { Model, type Rejection, type Result } from './model.ts'
+import { Deleted, Model, type Rejection, type Result } from './model.ts'
 import { rejectEach } from './rules.ts'
 
 /** The field of a payload that has the result. */
 const resultFields: Readonly<Record<string, string>> = {
   createUser: 'user',
   updateUser: 'user',
-  deleteUser: 'deletedUserId',
   linkAccount: 'account',
   updateAccount: 'account',
-  unlinkAccount: 'unlinkedAccountId',
   syncProfile: 'profile',
   createJob: 'job',
 }
@@ -161,7 +159,9 @@ function toPayload(one: string, result: Result, path: readonly string[]) {
   const rejections: readonly Rejection[] = Array.isArray(result) ? result : []
   const current = rejections[0]?.current
   return {
-    [resultFields[one] ?? '']: rejections.length > 0 ? null : result,
+    ...(result instanceof Deleted
+      ? result.fields
+      : { [resultFields[one] ?? '']: rejections.length > 0 ? null : result }),
     ...(current && { [currentFields[one] ?? '']: current }),
     userErrors: rejections.map(({ field, code }) => ({ code, field: [...path, ...field.split('.')] })),
   }

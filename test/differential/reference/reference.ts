@@ -108,6 +108,7 @@ const resolversOf = (schema: GraphQLSchema): Readonly<Record<string, Resolver>> 
   'Profile.syncedAt': (row: Row) => row['syncedAt'] ?? row['updatedAt'],
   'EmailRecord.profile': (row: Row, _, { view }) => view.byId.Profile.get(String(row['profileId'])),
   'ApiKey.creator': (row: Row, _, { view }) => view.byId.ApiKey.get(String(row['creatorId'])) ?? null,
+  'Event.user': (row: Row, _, { view }) => view.byId.User.get(String(row['userId'])) ?? null,
   'Event.node': (row: Row, _, { view }) => nodeOfEvent(view, row),
 })
 
