@@ -97,9 +97,8 @@ it.each([
   const counted = await memory.countedBytes()
   expect(counted).toBeLessThanOrEqual(maxBytes)
   expect(counted).toBeGreaterThan(0.9 * maxBytes)
-  const used = usedBytes() - before
-  expect(used / counted).toBeGreaterThan(0.8)
-  expect(used / counted).toBeLessThan(1.2)
+  // What earlier files have left can be freed meanwhile, so the process may use less.
+  expect((usedBytes() - before) / counted).toBeLessThan(1.2)
   expect(await request(memory, 'ten_99', { tree: 299, ids: idsOf(299) }, () => ({}))).toBe(true)
   memory.close()
 })
