@@ -34,7 +34,7 @@ export class Numbers {
   /** Sets what was found when nothing is being written, after writes that had no response. */
   settle(found: number | undefined): void {
     const possible = this.candidates(this.acknowledged).filter((number) => !this.rolledBack.has(number))
-    const left = possible.filter((number) => (found === undefined ? this.gone.has(number) : number === found))
+    const left = possible.filter((number) => (found === undefined ? this.isGone(number) : number === found))
     const [number] = left.slice(-1)
     if (number === undefined) throw new Error(`${found} was never written: ${this.describe(this.acknowledged)}`)
     for (const other of possible) if (other > number) this.rolledBack.add(other)
