@@ -91,8 +91,8 @@ describe.each(Object.entries(resources))('PUT %s', (_name, { url, change, change
       writes += 1
       if (writes > 1) return
       const data = { updatedAt: new Date(Date.now() + 1_000) }
-      await prisma.user.updateMany({ where: { id: rows.user.id }, data })
-      await prisma.profile.updateMany({ where: { id: rows.profile.id }, data })
+      await prisma.user.updateMany({ where: { tenantAppId: tenant.tenantAppId, id: rows.user.id }, data })
+      await prisma.profile.updateMany({ where: { tenantAppId: tenant.tenantAppId, id: rows.profile.id }, data })
     }
     const spies = [
       vi.spyOn(driver, 'send').mockImplementation(async (statement, parameters) => {
