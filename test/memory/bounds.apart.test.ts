@@ -5,7 +5,8 @@ import type { OperationRequest } from '../../src/engine/graphql/operation/execut
 import { createResponseMemory, type ResponseMemoryOptions } from '../../src/engine/graphql/operation/response-memory.ts'
 import { createMetrics } from '../../src/engine/telemetry/metrics.ts'
 
-// The memory by itself: a gateway would take minutes for so many requests.
+// The memory by itself: a gateway would take minutes for so many requests. In a process of its own: the memory that
+// earlier files have left would be freed meanwhile.
 
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
@@ -97,8 +98,9 @@ it.each([
   const counted = await memory.countedBytes()
   expect(counted).toBeLessThanOrEqual(maxBytes)
   expect(counted).toBeGreaterThan(0.9 * maxBytes)
-  // What earlier files have left can be freed meanwhile, so the process may use less.
-  expect((usedBytes() - before) / counted).toBeLessThan(1.2)
+  const used = usedBytes() - before
+  expect(used / counted).toBeGreaterThan(0.8)
+  expect(used / counted).toBeLessThan(1.2)
   expect(await request(memory, 'ten_99', { tree: 299, ids: idsOf(299) }, () => ({}))).toBe(true)
   memory.close()
 })
