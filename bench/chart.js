@@ -12,10 +12,15 @@ const left = 330
 const unit = 110
 const maxRatio = 4
 
+const explanation = [
+  'Requests per second of the gateway, divided by those of the peer.',
+  'In (q), (r) and (s) the gateway may send responses from memory, and the peers read each time. In the others all read.',
+]
+
 /** Draws the ratios of a run as SVG: a bar per case and peer. The line is the gateway. */
 export function drawChart(measured) {
   const parts = []
-  let y = 50
+  let y = 86
   for (const [letter, { title, runs }] of Object.entries(measured)) {
     const names = Object.keys(peers).filter((name) => runs?.[name])
     if (names.length === 0) continue
@@ -33,17 +38,18 @@ export function drawChart(measured) {
   }
   const legend = Object.entries(peers).map(([name, color], index) => {
     const x = 20 + index * 170
-    return `<rect x="${x}" y="14" width="10" height="10" fill="${color}"/>${text(x + 16, 23, name)}`
+    return `<rect x="${x}" y="48" width="10" height="10" fill="${color}"/>${text(x + 16, 57, name)}`
   })
   const line = left + unit
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${left + unit * maxRatio + 60}" height="${y + 10}" font-family="sans-serif" font-size="11">`,
     '<title>Requests per second of the gateway divided by those of a peer</title>',
     '<rect width="100%" height="100%" fill="#ffffff"/>',
+    ...explanation.map((sentence, index) => text(20, 18 + index * 16, sentence)),
     ...legend,
     ...parts,
-    `<line x1="${line}" x2="${line}" y1="40" y2="${y}" stroke="#333333" stroke-dasharray="4 3"/>`,
-    text(line + 4, 42, 'as fast as the peer'),
+    `<line x1="${line}" x2="${line}" y1="76" y2="${y}" stroke="#333333" stroke-dasharray="4 3"/>`,
+    text(line + 4, 78, 'as fast as the peer'),
     '</svg>',
     '',
   ].join('\n')

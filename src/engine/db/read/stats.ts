@@ -34,10 +34,21 @@ export function estimateText(model: DataModel, of: Model, owned: Ownership, cond
   return { text, parameters: clause.parameters }
 }
 
-/** The number of rows in a plan. */
-export function rowsOfPlan(plan: unknown): number {
-  const [{ Plan: root }] = (typeof plan === 'string' ? JSON.parse(plan) : plan) as [{ Plan: { 'Plan Rows': number } }]
-  return root['Plan Rows']
+interface Plan {
+  readonly 'Plan Rows': number
+  /** The plan of the server that has the rows. Citus estimates none itself. */
+  readonly 'Distributed Query'?: { readonly Job: { readonly Tasks: readonly [{ readonly 'Remote Plan': [[Explained]] }] } }
+}
+
+interface Explained {
+  readonly Plan: Plan
+}
+
+/** The number of rows in a plan. On a distributed database it is in the plan of the tenant's node. */
+export function rowsOfPlan(explained: unknown): number {
+  const [{ Plan: root }] = (typeof explained === 'string' ? JSON.parse(explained) : explained) as [Explained]
+  const distributed = root['Distributed Query']
+  return distributed ? rowsOfPlan(distributed.Job.Tasks[0]['Remote Plan'][0]) : root['Plan Rows']
 }
 
 /**
