@@ -53,6 +53,12 @@ const pauseMilliseconds = 5_000
 /** Requests with longer bodies are rarely repeated. */
 const maxBodyLength = 16 * 1024
 
+/**
+ * The part that stays when there is too much. To find the first entry of a map takes longer the more have been removed
+ * before it, so many are removed at once.
+ */
+const keptPart = 15 / 16
+
 /** The bytes of an entry besides its texts, about: its key, its place in a map, and that of each of its ids. */
 const entryBytes = 600
 const idBytes = 200
@@ -152,20 +158,21 @@ export function createResponseMemory({ maxBytes, database, changeLog, metrics }:
     for (const reading of memory.readings) reading.isOutdated = true
   }
 
-  /** Removes what was requested least recently, until the rest has room. */
+  /** Removes what was requested least recently, if there is too much, until the rest has room. */
   function makeRoom(memory: TenantMemory): void {
-    while (memory.bytes > maxOfTenant) removeFirst(memory)
+    if (memory.bytes > maxOfTenant) removeOldest(memory, () => memory.bytes > maxOfTenant * keptPart)
+    if (bytes <= maxBytes) return
     for (const [tenantAppId, oldest] of tenants) {
-      while (bytes > maxBytes && oldest.entries.size > 0) removeFirst(oldest)
-      if (bytes <= maxBytes) return
+      removeOldest(oldest, () => bytes > maxBytes * keptPart)
+      if (oldest.entries.size > 0) return
       if (oldest.readings.size === 0) tenants.delete(tenantAppId)
     }
   }
 
-  function removeFirst(memory: TenantMemory): void {
+  function removeOldest(memory: TenantMemory, isTooMuch: () => boolean): void {
     for (const entry of memory.entries.values()) {
+      if (!isTooMuch()) return
       remove(memory, entry)
-      return
     }
   }
 
