@@ -8,6 +8,7 @@ import { type ListeningGateway, listen } from '../support/gateway.ts'
 
 let cluster: Cluster
 let gateway: ListeningGateway
+let admin: pg.Client
 let key: string
 /** The key of a tenant with 1,000 users. */
 let smallKey: string
@@ -18,6 +19,8 @@ const explain = { session_preload_libraries: 'auto_explain', 'auto_explain.log_m
 beforeAll(async () => {
   if (!canCreateClusters) return
   cluster = await createCluster(explain)
+  admin = new pg.Client({ connectionString: cluster.adminUrl })
+  await admin.connect()
   gateway = await listen(cluster.ownerUrl, { introspection: false })
   const { database } = gateway
   await deployMigrations(database)
@@ -33,6 +36,7 @@ beforeAll(async () => {
 afterAll(async () => {
   if (!canCreateClusters) return
   await gateway.close()
+  await admin.end()
   await cluster.remove()
 })
 
@@ -69,6 +73,10 @@ function rowsOf(tenant: string, users: number): string {
     FROM generate_series(1, ${users / 5}) AS number;`
 }
 
+const busySessions = `
+  SELECT FROM pg_stat_activity
+  WHERE backend_type = 'client backend' AND state <> 'idle' AND pid <> pg_backend_pid()`
+
 /**
  * The plans of the statements that a request sends, without those that look up the key, set up a new session, or fold
  * the text of a search.
@@ -81,11 +89,13 @@ async function plansOf(query: string, variables: Record<string, unknown> = {}, a
     headers: { 'x-api-key': as },
     payload: { query, variables },
   })
+  // A session writes the plan of a statement after it has sent its rows.
+  await expect.poll(async () => (await admin.query(busySessions)).rows).toEqual([])
   const log = cluster.readLog().slice(before)
   const plans = log
     .split(/^(?=\d{4}-)/m)
     .filter(
-      (entry) => /plan:.* Scan /s.test(entry) && !/FROM api_key|api_key k|UPDATE api_key|server_encoding/.test(entry),
+      (entry) => /plan:.* Scan /s.test(entry) && !/FROM api_key|api_key k|UPDATE api_key|server_encoding|pg_stat_activity/.test(entry),
     )
   return { data: response.json().data, plans }
 }
