@@ -7,6 +7,7 @@ import type { Loaders } from '../../db/read/loaders.ts'
 import { oldestFirst, type RelatedRows } from '../../db/read/nested-list.ts'
 import { type PageRequest, windowBeyond, windowOf } from '../../db/read/page.ts'
 import type { Relation, SelectedRow } from '../../db/read/relation.ts'
+import { GatewayError } from '../../errors.ts'
 import { own } from '../../own.ts'
 import { builder } from './builder.ts'
 import { maxPageSize, readPageRequest, readPageSize, type Side, toConnection } from './connection.ts'
@@ -60,7 +61,9 @@ export function rowOf<M extends Model, From extends string>(relation: Relation<M
 
 /**
  * The options of a field that returns the row that a foreign key refers to: `...referencedRowOf(userById, 'userId')`.
- * The resolver throws if the row was deleted between two statements of the request.
+ *
+ * The resolver throws SERVICE_UNAVAILABLE if the row was deleted between two statements of the request, so that the
+ * client sends it again.
  */
 export function referencedRowOf<M extends Model, From extends string>(
   relation: Relation<M, SelectedRow<M> | null>,
@@ -76,8 +79,10 @@ export function referencedRowOf<M extends Model, From extends string>(
   }
 }
 
+const wasDeleted = 'A row of the response was deleted while the response was read. Send the request again.'
+
 function present<Value>(row: Value | null): Value {
-  if (row === null) throw new Error('The referenced row was deleted while the request ran')
+  if (row === null) throw new GatewayError('SERVICE_UNAVAILABLE', wasDeleted)
   return row
 }
 
