@@ -126,6 +126,7 @@ type Start = readonly Buffer[]
 /** The longest rest of a body, in characters. Its block has at most 65,535 bytes. */
 const maxRest = 16_384
 
+const brotliEnd = Buffer.of(3)
 const gzipHeader = Buffer.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255)
 
 /** The end of a body that is compressed with gzip: its checksum and its length, both of 32 bits. */
@@ -142,10 +143,11 @@ const encoders = {
     startApart: async (text: string): Promise<Start> => [await promisify(brotliCompress)(text, brotliStart)],
     /** @see https://www.rfc-editor.org/rfc/rfc7932#section-9.2 */
     join([bytes]: Start, text: string): Buffer {
+      if (text === '') return Buffer.concat([bytes as Buffer, brotliEnd])
       const rest = Buffer.from(text)
       const block = Buffer.alloc(3)
       block.writeUIntLE(((rest.length - 1) << 3) | (1 << 19), 0, 3)
-      return Buffer.concat([bytes as Buffer, ...(rest.length > 0 ? [block, rest] : []), Buffer.of(3)])
+      return Buffer.concat([bytes as Buffer, block, rest, brotliEnd])
     },
     createStream: () => createBrotliCompress(brotli),
   },
@@ -230,7 +232,11 @@ async function compressRepeated({ kept, name, start, rest }: RepeatedBody, encod
   const known = kept.find<Buffer>(fullName)
   if (known) return encoder.join(known, rest)
   const made = start.length > syncThreshold ? await encoder.startApart(start) : encoder.start(start)
-  kept.add(fullName, made)
+  // The copies have no buffer around them that is not counted.
+  kept.add(
+    fullName,
+    made.map((part) => Uint8Array.prototype.slice.call(part) as Buffer),
+  )
   return encoder.join(made, rest)
 }
 
