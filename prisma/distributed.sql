@@ -31,7 +31,8 @@ $$ LANGUAGE sql STABLE;
 
 -- Not in the language SQL: Citus would find the table of each server in the plan of the statement that calls it.
 CREATE OR REPLACE FUNCTION event_position() RETURNS TABLE (server text, begun text, running text[]) AS $$ BEGIN
-  RETURN QUERY SELECT concat_ws(' ', (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint, 'public.event'::regclass::oid, s."offset", r.next,
+  RETURN QUERY SELECT concat_ws(' ', (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint,
+      (extract(epoch FROM pg_stat_get_bgwriter_stat_reset_time()) * 1000000)::bigint, 'public.event'::regclass::oid, s."offset", r.next,
       pg_sequence_last_value('public.event_truncations')),
     event_prefix(coalesce(r.next, s."offset") +
       CASE WHEN pg_is_in_recovery() THEN pg_snapshot_xmin(pg_current_snapshot()) ELSE pg_snapshot_xmax(pg_current_snapshot()) END::text::bigint),

@@ -28,7 +28,10 @@ export interface LogChanges {
   readonly server: string
   /** Where the log is read from the next time. */
   readonly position: LogPosition
-  /** The changes after the position from which it was read; undefined if there are too many. */
+  /**
+   * The changes after the position from which it was read; undefined if they are not known: there are too many, or the
+   * tenant is deleted.
+   */
   readonly changes: readonly Change[] | undefined
 }
 

@@ -21,6 +21,7 @@ import { prefixOf } from '../engine/http/base-url.ts'
 import { routePlugin } from '../engine/http/plugin.ts'
 import { type Authenticate, contextOf, readIdempotencyKey, readsAnew, viewerOf } from '../engine/http/request.ts'
 import {
+  compressOnce,
   compressResponse,
   matchesTag,
   respondConditionally,
@@ -64,8 +65,19 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
   const read = reading && { route: reading, stored: storeOperation(operations, reading.operation, reading.response) }
 
   /** Makes texts of a response: once if it is kept. */
-  const derive = ({ kept }: OperationResponse, name: string, make: () => readonly string[]) =>
-    kept ? kept.derive(`${route.url} ${name}`, make) : make()
+  function derive({ kept }: OperationResponse, name: string, make: () => readonly string[]): readonly string[] {
+    const fullName = `${route.url} ${name}`
+    const known = kept?.find<string>(fullName)
+    if (known) return known
+    const made = make()
+    kept?.add(fullName, made)
+    return made
+  }
+
+  function respond(request: FastifyRequest, reply: FastifyReply, { kept }: OperationResponse, body: string, tag: string) {
+    if (kept) compressOnce(reply, { kept, name: `${route.url} body`, start: body, rest: '', body })
+    return respondConditionally(request, reply, body, 'viewer', tag)
+  }
 
   // Each page has its own context, so that its rows are forgotten after it.
   const requestOf = (request: FastifyRequest, variables: Values): OperationRequest => ({
@@ -98,7 +110,7 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
       const link = next === undefined ? '' : `<${prefixOf(request)}${urlOfPage(route, query, next)}>; rel="next"`
       if (link !== '') reply.header('link', link)
       const [tag = ''] = derive(response, `tag ${link}`, () => [tagOf(body, link)])
-      return respondConditionally(request, reply, body, 'viewer', weakTag(tag))
+      return respond(request, reply, response, body, weakTag(tag))
     }
     const first = readPage()
     reply.type('application/json; charset=utf-8')
@@ -127,7 +139,7 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
         return [body, tagOf(body)]
       })
       const etag = route.version === undefined ? weakTag(tag) : strongTag(tag)
-      return respondConditionally(request, reply, body, 'viewer', etag)
+      return respond(request, reply, response, body, etag)
     }
     const value = readValue()
     if (route.method === 'DELETE') {

@@ -191,6 +191,30 @@ describe('a response', () => {
     await askUntilKept(query)
   })
 
+  it('is read again after its tenant was deleted, whose rows have no events, also if the key is still known', async () => {
+    const caching = await app.startAnother({ responseCacheBytes: 1024 * 1024, keyCacheMilliseconds: 60_000 })
+    try {
+      const own = await caching.createTenant()
+      const { user } = await createOneOfEach(caching, own)
+      const get = () => caching.rest(own, 'GET', `/users/${user.id}`)
+      await get()
+      await get()
+      expect(statusOf(await get())).toBe(hit)
+      await app.database.runAsOwner(`DELETE FROM tenant_app WHERE id = '${own.tenantAppId}'`)
+      expect((await get()).statusCode).toBe(404)
+      // Another tenant with the same id.
+      await app.database.runAsOwner(`INSERT INTO tenant_app (id, name, updated_at) VALUES ('${own.tenantAppId}', 'Again', now())`)
+      await factoriesFor(caching, own).user({ id: user.id, name: 'Another' })
+      await get()
+      expect((await get()).json()).toMatchObject({ name: 'Another' })
+      await app.database.runAsOwner(`DELETE FROM tenant_app WHERE id = '${own.tenantAppId}';
+        INSERT INTO tenant_app (id, name, updated_at) VALUES ('${own.tenantAppId}', 'Again', now())`)
+      expect((await get()).statusCode).toBe(404)
+    } finally {
+      await caching.close()
+    }
+  })
+
   it('is read anew for Cache-Control: no-cache', async () => {
     const { user } = await newTenant()
     const asked = { variables: { id: user.id } }

@@ -34,13 +34,15 @@ const end = 'evt_g'
  */
 async function readAfter(sql: Sql, tenantAppId: string, after: LogPosition | undefined): Promise<LogChanges> {
   const rows = await sql.query(changes, [tenantAppId, after?.begun ?? end, after?.running ?? []])
-  const [[server, begun, running] = []] = rows
+  const [[server, createdAt, begun, running] = []] = rows
   const position = { begun: String(begun), running: running as string[] }
-  const events = rows.filter(([, , , type]) => type !== null)
+  const events = rows.filter(([, , , , type]) => type !== null)
+  // The rows of a tenant that is deleted have no events.
+  const isKnown = createdAt !== null && events.length <= maxChanges
   return {
-    server: String(server),
+    server: `${server} ${createdAt}`,
     position,
-    changes: events.length > maxChanges ? undefined : events.flatMap(toChange),
+    changes: isKnown ? events.flatMap(toChange) : undefined,
   }
 }
 
@@ -69,19 +71,29 @@ const readIfWritten: ReadChanges = async (sql, tenantAppId, after) => {
 
 const readSnapshot = statement('SELECT pg_current_snapshot()::text')
 
-function toChange([, , , type, ...ids]: readonly unknown[]): Change[] {
+function toChange([, , , , type, owners, ...ids]: readonly unknown[]): Change[] {
   const models = modelsOf[type as EventType]
-  return models ? [{ models, ids: ids.filter((id) => typeof id === 'string') }] : []
+  const all = [...ids, ...((owners ?? []) as unknown[])]
+  return models ? [{ models, ids: all.filter((id) => typeof id === 'string') }] : []
 }
 
 const page = (condition: string) => `
   (SELECT event.type, event.resource_id, event.user_id, event.account_id FROM event
     WHERE event.tenant_app_id = $1 AND ${condition} ORDER BY event.id LIMIT ${maxChanges + 1})`
 
+// The event of a profile names the account and the user as the transaction that wrote it could see them. Another
+// transaction may have given the profile or the account to somebody else meanwhile, so those of now are read too.
+const presentOwners = `
+  CASE WHEN event.type = 'PROFILE_SYNCED' THEN (
+    SELECT ARRAY[account.id, account.user_id] FROM account WHERE account.tenant_app_id = $1 AND account.id = coalesce(
+      (SELECT profile.account_id FROM profile WHERE profile.tenant_app_id = $1 AND profile.id = event.resource_id),
+      event.account_id)) END`
+
 // The search for an event that no tenant has makes Citus evaluate the position where the events of the tenant are.
 const changes = statement(
   `
-  SELECT position.server, position.begun, position.running, event.type, event.resource_id, event.user_id, event.account_id
+  SELECT position.server, (SELECT extract(epoch FROM created_at)::text FROM tenant_app WHERE id = $1 AND deleting_since IS NULL),
+    position.begun, position.running, event.type, ${presentOwners}, event.resource_id, event.user_id, event.account_id
   FROM (SELECT count(*) FROM event WHERE tenant_app_id = $1 AND id = '') AS routed
     CROSS JOIN LATERAL event_position() AS position
     LEFT JOIN LATERAL (

@@ -1,6 +1,16 @@
 import { hash } from 'node:crypto'
 import { pipeline, Readable } from 'node:stream'
-import { brotliCompressSync, constants, createBrotliCompress, createGzip, gzipSync } from 'node:zlib'
+import { promisify } from 'node:util'
+import {
+  brotliCompress,
+  brotliCompressSync,
+  constants,
+  crc32,
+  createBrotliCompress,
+  createGzip,
+  deflateRaw,
+  deflateRawSync,
+} from 'node:zlib'
 import type { FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import Negotiator from 'negotiator'
@@ -104,12 +114,61 @@ const syncThreshold = 64 * 1024
 const brotli = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }
 const gzip = { level: 1 }
 
+const brotliStart = { ...brotli, finishFlush: constants.BROTLI_OPERATION_FLUSH }
+const deflateStart = { ...gzip, finishFlush: constants.Z_SYNC_FLUSH }
+
+/**
+ * What an encoder makes of the start of a body: whole bytes, and for gzip the checksum and the length. The rest of the
+ * body follows as it is, without being compressed.
+ */
+type Start = readonly Buffer[]
+
+/** The longest rest of a body, in characters. Its block has at most 65,535 bytes. */
+const maxRest = 16_384
+
+const brotliEnd = Buffer.of(3)
+const gzipHeader = Buffer.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255)
+
+/** The end of a body that is compressed with gzip: its checksum and its length, both of 32 bits. */
+function gzipTrailer(checksum: number, length: number): Buffer {
+  const trailer = Buffer.alloc(8)
+  trailer.writeUInt32LE(checksum)
+  trailer.writeUInt32LE(length % 2 ** 32, 4)
+  return trailer
+}
+
 const encoders = {
   br: {
-    compress: (text: string) => brotliCompressSync(text, brotli),
+    start: (text: string): Start => [brotliCompressSync(text, brotliStart)],
+    startApart: async (text: string): Promise<Start> => [await promisify(brotliCompress)(text, brotliStart)],
+    /** @see https://www.rfc-editor.org/rfc/rfc7932#section-9.2 */
+    join([bytes]: Start, text: string): Buffer {
+      if (text === '') return Buffer.concat([bytes as Buffer, brotliEnd])
+      const rest = Buffer.from(text)
+      const block = Buffer.alloc(3)
+      block.writeUIntLE(((rest.length - 1) << 3) | (1 << 19), 0, 3)
+      return Buffer.concat([bytes as Buffer, block, rest, brotliEnd])
+    },
     createStream: () => createBrotliCompress(brotli),
   },
-  gzip: { compress: (text: string) => gzipSync(text, gzip), createStream: () => createGzip(gzip) },
+  gzip: {
+    start: (text: string): Start => [deflateRawSync(text, deflateStart), gzipTrailer(crc32(text), Buffer.byteLength(text))],
+    startApart: async (text: string): Promise<Start> => [
+      await promisify(deflateRaw)(text, deflateStart),
+      gzipTrailer(crc32(text), Buffer.byteLength(text)),
+    ],
+    /** @see https://www.rfc-editor.org/rfc/rfc1952 and https://www.rfc-editor.org/rfc/rfc1951#section-3.2.4 */
+    join([bytes, trailer]: Start, text: string): Buffer {
+      const rest = Buffer.from(text)
+      const [checksum, length] = [trailer?.readUInt32LE(0), trailer?.readUInt32LE(4)] as [number, number]
+      const block = Buffer.of(1, 0, 0, 0, 0)
+      block.writeUInt16LE(rest.length, 1)
+      block.writeUInt16LE(rest.length ^ 0xffff, 3)
+      const end = gzipTrailer(crc32(rest, checksum), length + rest.length)
+      return Buffer.concat([gzipHeader, bytes as Buffer, block, rest, end])
+    },
+    createStream: () => createGzip(gzip),
+  },
 }
 
 export type Encoding = keyof typeof encoders
@@ -134,11 +193,51 @@ export const compressResponse: onSendHookHandler<unknown> = (request, reply, pay
     )
   }
   if (typeof payload !== 'string') return done(null, payload)
-  const length = Buffer.byteLength(payload)
-  if (length < threshold) return done(null, payload)
+  if (payload.length < threshold && Buffer.byteLength(payload) < threshold) return done(null, payload)
   setHeaders(reply, encoding)
-  if (length > syncThreshold) return done(null, encoder.createStream().end(payload))
-  done(null, encoder.compress(payload))
+  const repeated = repeatedBodies.get(reply)
+  if (repeated?.body === payload) {
+    compressRepeated(repeated, encoding).then((bytes) => done(null, bytes), done)
+  } else if (Buffer.byteLength(payload) > syncThreshold) done(null, encoder.createStream().end(payload))
+  else done(null, encoder.join(encoder.start(payload), ''))
+}
+
+/** Keeps what is made of a response as long as the response itself. */
+export interface MadeOnce {
+  find<Part extends string | Buffer>(name: string): readonly Part[] | undefined
+  add(name: string, made: readonly (string | Buffer)[]): void
+}
+
+/** A body that begins with a text which is kept. */
+interface RepeatedBody {
+  readonly kept: MadeOnce
+  /** The name of the text among what is made of the response. */
+  readonly name: string
+  readonly start: string
+  readonly rest: string
+  /** Both. */
+  readonly body: string
+}
+
+const repeatedBodies = new WeakMap<FastifyReply, RepeatedBody>()
+
+/** Lets the start of a body be compressed once for each encoding. */
+export function compressOnce(reply: FastifyReply, body: RepeatedBody): void {
+  if (body.rest.length <= maxRest) repeatedBodies.set(reply, body)
+}
+
+async function compressRepeated({ kept, name, start, rest }: RepeatedBody, encoding: Encoding): Promise<Buffer> {
+  const encoder = encoders[encoding]
+  const fullName = `${name} ${encoding}`
+  const known = kept.find<Buffer>(fullName)
+  if (known) return encoder.join(known, rest)
+  const made = start.length > syncThreshold ? await encoder.startApart(start) : encoder.start(start)
+  // The copies have no buffer around them that is not counted.
+  kept.add(
+    fullName,
+    made.map((part) => Uint8Array.prototype.slice.call(part) as Buffer),
+  )
+  return encoder.join(made, rest)
 }
 
 function chooseEncoding({ headers }: FastifyRequest, reply: FastifyReply): Encoding | undefined {

@@ -4,7 +4,7 @@ import { wantsPage } from '../../http/pages/page.ts'
 import { registerRoutes } from '../../http/plugin.ts'
 import { toHttpError } from '../../http/plugins/error-handler.ts'
 import { type Authenticate, onFlushed, onUnread, readsAnew, viewerOf } from '../../http/request.ts'
-import { compressResponse } from '../../http/response-body.ts'
+import { compressOnce, compressResponse } from '../../http/response-body.ts'
 import { resultOfError } from '../operation/execute.ts'
 import { WrittenResult } from '../operation/written-result.ts'
 import { type BatchOptions, createBatch, isBatch, malformedBatch } from './batch.ts'
@@ -166,7 +166,11 @@ function createSender(heartbeatMilliseconds: number) {
     reply.code(status)
     if (!isJsonType(type)) return sendByYoga(reply, type, WrittenResult.toObject(results))
     reply.type(`${type}; charset=utf-8`)
-    return WrittenResult.stringify(results)
+    if (!(results instanceof WrittenResult)) return JSON.stringify(results)
+    const { kept, json } = results
+    const body = json.start + json.rest
+    compressOnce(reply, { kept, name: 'data', ...json, body })
+    return body
   }
 }
 

@@ -162,7 +162,7 @@ export function createOperations(options: OperationsOptions): Operations {
       return {
         ...response,
         kept,
-        result: kept ? new WrittenResult(kept.text, extensions) : { ...result, extensions },
+        result: kept ? new WrittenResult(kept, extensions) : { ...result, extensions },
         headers: { ...headers, ...(remembered && cacheStatusOf(remembered.response)), ...response.headers },
       }
     } catch (error) {

@@ -69,7 +69,7 @@ interface Entry {
   readonly models: ReadonlySet<Model>
   /** The ids of the rows that it starts from; undefined: any row of the models concerns it. */
   readonly ids: readonly string[] | undefined
-  derived: Map<string, readonly string[]> | undefined
+  derived: Map<string, readonly (string | Buffer)[]> | undefined
   requestedAt: number
   bytes: number
   kept: { readonly response: KeptResponse; readonly readAt: number } | undefined
@@ -247,18 +247,15 @@ export function createResponseMemory({ maxBytes, database, changeLog, metrics }:
       text,
       length,
       nodes,
-      derive(name, make) {
-        const found = entry.kept?.response === response ? entry.derived?.get(name) : undefined
-        if (found !== undefined) return found
-        const made = make()
-        const size = entry.bytes + [name, ...made].reduce((sum, text) => sum + idBytes + bytesOf(text), 0)
-        if (entry.kept?.response === response && size <= maxOfEntry) {
-          entry.derived ??= new Map()
-          entry.derived.set(name, made)
-          resize(memory, entry, size)
-          makeRoom(memory)
-        }
-        return made
+      find: (name) => (entry.kept?.response === response ? (entry.derived?.get(name) as never) : undefined),
+      add(name, made) {
+        if (entry.kept?.response !== response || entry.derived?.has(name)) return
+        const size = entry.bytes + [name, ...made].reduce((sum, part) => sum + idBytes + bytesOf(part), 0)
+        if (size > maxOfEntry) return
+        entry.derived ??= new Map()
+        entry.derived.set(name, made)
+        resize(memory, entry, size)
+        makeRoom(memory)
       },
     }
     const size = bytesWithoutResponse(entry) + bytesOf(text)
@@ -371,7 +368,7 @@ function newMemory(): TenantMemory {
 
 /** A response that has changed while it was read. */
 function unkept({ data, length, nodes }: NewResponse): KeptResponse {
-  return { text: JSON.stringify(data), length, nodes, derive: (_, make) => make() }
+  return { text: JSON.stringify(data), length, nodes, find: () => undefined, add: () => undefined }
 }
 
 /** The memory of an entry whose response is not kept. */
@@ -379,7 +376,7 @@ function bytesWithoutResponse({ ids = [] }: Entry): number {
   return ids.reduce((sum, id) => sum + idBytes + bytesOf(id), entryBytes)
 }
 
-/** The memory of a text: V8 stores one byte for each character if none needs more. */
-function bytesOf(text: string): number {
-  return Buffer.byteLength(text) === text.length ? text.length : 2 * text.length
+/** The memory of bytes, or of a text: V8 stores one byte for each character if none needs more. */
+function bytesOf(part: string | Buffer): number {
+  return Buffer.byteLength(part) === part.length ? part.length : 2 * part.length
 }

@@ -1,35 +1,40 @@
 import type { ExecutionResult } from 'graphql'
+import type { MadeOnce } from '../../http/response-body.ts'
 
-/** A response that is kept. */
-export interface KeptResponse {
+/** A response that is kept, with what was made of it. */
+export interface KeptResponse extends MadeOnce {
   /** Its length, in characters, as limits count it. */
   readonly length: number
   /** The number of its nodes. */
   readonly nodes: number
   /** Its data as JSON. */
   readonly text: string
-  /** Returns texts that are made of the response once, such as its body in REST. */
-  derive(name: string, make: () => readonly string[]): readonly string[]
 }
 
 /** A result without errors whose data is a JSON text. The text is read only where it is not sent as it is. */
 export class WrittenResult implements ExecutionResult {
   readonly extensions: NonNullable<ExecutionResult['extensions']>
-  private readonly text: string
+  readonly kept: KeptResponse
 
-  constructor(text: string, extensions: NonNullable<ExecutionResult['extensions']>) {
-    this.text = text
+  constructor(kept: KeptResponse, extensions: NonNullable<ExecutionResult['extensions']>) {
+    this.kept = kept
     this.extensions = extensions
   }
 
   get data(): NonNullable<ExecutionResult['data']> {
-    return JSON.parse(this.text)
+    return JSON.parse(this.kept.text)
+  }
+
+  /** Its JSON: the start is the same in each response. */
+  get json(): { readonly start: string; readonly rest: string } {
+    return { start: `{"data":${this.kept.text}`, rest: `,"extensions":${JSON.stringify(this.extensions)}}` }
   }
 
   /** A result as JSON. */
   static stringify(result: object): string {
     if (!(result instanceof WrittenResult)) return JSON.stringify(result)
-    return `{"data":${result.text},"extensions":${JSON.stringify(result.extensions)}}`
+    const { start, rest } = result.json
+    return start + rest
   }
 
   /** The same results, of which graphql-ws and Yoga can copy all properties. */
