@@ -1,20 +1,18 @@
 import { defineConfig } from '@graphql-hive/gateway'
-
-/** Who calls, which trace it belongs to, and whether it is a repetition. Each subgraph must know all of it. */
-const forwarded = [
-  'x-api-key',
-  'authorization',
-  'idempotency-key',
-  'traceparent',
-  'tracestate',
-  'graphql-client-name',
-  'graphql-client-version',
-]
+import { forwarded } from './forwarded.js'
 
 export const gatewayConfig = defineConfig({
   supergraph: process.env['SUPERGRAPH'] ?? 'supergraph.graphql',
   propagateHeaders: {
-    fromClientToSubgraphs: ({ request }) =>
-      Object.fromEntries([...request.headers].filter(([name]) => forwarded.includes(name))),
+    // A page cannot set the headers of a WebSocket: it sends them as the payload of `connection_init`.
+    fromClientToSubgraphs: ({ request, context }) =>
+      Object.fromEntries(
+        [...request.headers, ...Object.entries(context['connectionParams'] ?? {})].filter(([name]) =>
+          forwarded.includes(name.toLowerCase()),
+        ),
+      ),
+    // When a client that has spent its points may ask again.
+    fromSubgraphsToClient: ({ response }) => ({ 'retry-after': response.headers.get('retry-after') }),
+    deduplicateHeaders: true,
   },
 })

@@ -1,3 +1,4 @@
+import type { Random } from '../../src/domain/resource.ts'
 import { createRandom } from '../../src/domain/seed/seed.ts'
 import { runQuery } from './compare/run-query.ts'
 import { runMutation } from './mutations/run-mutation.ts'
@@ -15,11 +16,22 @@ export interface RunOptions {
 /** After so many mismatches a run ends: more of them say nothing new. */
 const maxMismatches = 3
 
+/** Runs a query as a router sends it to a subgraph: of `_entities`. One in three has writes between. */
+function runEntities(world: World, random: Random): Promise<string | undefined> {
+  const run = random.below(3) === 0 ? runBetweenWrites : runQuery
+  return run({ ...world, ...world.subgraph }, random, '_entities')
+}
+
+type Run = (world: World, random: Random) => Promise<string | undefined>
+
 /**
- * Most operations are queries. One in twenty is a mutation, as many are requests to REST, and two are queries with
- * writes between.
+ * Most operations are queries. One in twenty is a mutation, as many are requests to REST, two are queries with writes
+ * between, and two are those of a router.
  */
-const kinds = [...Array(16).fill(runQuery), runBetweenWrites, runBetweenWrites, runMutation, runRoute] as const
+const kinds: readonly Run[] = [
+  ...Array<Run>(14).fill(runQuery),
+  ...[runEntities, runEntities, runBetweenWrites, runBetweenWrites, runMutation, runRoute],
+]
 
 /** Runs random operations. Returns the descriptions of the mismatches. */
 export async function runOperations(world: World, { operations, seed, onProgress }: RunOptions): Promise<string[]> {

@@ -1,25 +1,28 @@
 import {
   GraphQLBoolean,
+  type GraphQLCompositeType,
   type GraphQLField,
+  GraphQLID,
   type GraphQLInputType,
-  type GraphQLInterfaceType,
   GraphQLNonNull,
-  type GraphQLObjectType,
   type GraphQLSchema,
   getNamedType,
   getNullableType,
+  isAbstractType,
+  isCompositeType,
   isInputObjectType,
   isInterfaceType,
   isListType,
   isNonNullType,
   isObjectType,
+  isUnionType,
 } from 'graphql'
 import type { Random } from '../../../src/domain/resource.ts'
 import { type Cursors, listNameOf } from '../reference/cursors.ts'
 import { ordersIn } from '../reference/lists.ts'
 import { ordersOf } from '../world/learn-cursors.ts'
 import { isLeftOut } from './left-out.ts'
-import { createValues, pickFields } from './values.ts'
+import { createValues, lengthOfList, pickFields } from './values.ts'
 import { createVariables, literalOf, sets, type Values } from './variables.ts'
 
 /** A random operation, and several sets of values for its variables. */
@@ -35,15 +38,8 @@ export interface GeneratorOptions {
   readonly tenantAppId: string
 }
 
-/** A type with fields. The schema has no unions. */
-type ObjectType = GraphQLObjectType | GraphQLInterfaceType
-
-function isObject(type: unknown): type is ObjectType {
-  return isObjectType(type) || isInterfaceType(type)
-}
-
 interface Place {
-  readonly type: ObjectType
+  readonly type: GraphQLCompositeType
   /** How many levels of fields may follow. */
   readonly depth: number
   /** How often the response can have this place. The gateway counts so, and rejects operations that cost too much. */
@@ -64,13 +60,22 @@ const maxItems = 80
 const lengthOfLists = 5
 const lengthOfPages = 20
 
-/** Generates a valid operation: with `random` of the same state, the same one. */
-export function generateOperation(options: GeneratorOptions, random: Random): GeneratedOperation {
+/**
+ * Generates a valid operation: with `random` of the same state, the same one.
+ *
+ * @param name of its root field; without it, there are random ones
+ */
+export function generateOperation(options: GeneratorOptions, random: Random, name?: string): GeneratedOperation {
   const { schema } = options
-  const root = schema.getQueryType()
-  if (!root) throw new Error('The schema has no queries')
+  const type = schema.getQueryType()
+  if (!type) throw new Error('The schema has no queries')
   const writer = createWriter(options, random)
-  const selection = writer.selectionOf({ type: root, depth: 3 + random.below(7), times: 1 }, 1 + random.below(3))
+  const place = { type, depth: 3 + random.below(7), times: 1 }
+  const count = 1 + random.below(3)
+  const field = name === undefined ? undefined : type.getFields()[name]
+  const selection = field
+    ? `{ ${Array.from({ length: count }, () => writer.selectionOfField(place, field)).join(' ')} }`
+    : writer.selectionOf(place, count)
   const text = `query Random${writer.variables.definitions()} ${selection}${writer.fragmentTexts()}`
   return { text, sets: Array.from({ length: sets }, (_, set) => writer.variables.valuesOf(set)) }
 }
@@ -84,7 +89,7 @@ export function generateMutation(options: GeneratorOptions, random: Random, name
   const field = options.schema.getMutationType()?.getFields()[name]
   const [argument] = field?.args ?? []
   const payload = field && getNamedType(field.type)
-  if (!argument || !isObject(payload)) throw new Error(`${name} is no mutation with an input`)
+  if (!argument || !isCompositeType(payload)) throw new Error(`${name} is no mutation with an input`)
   const writer = createWriter(options, random)
   const selection = writer.selectionOf({ type: payload, depth: 5, times: 5 }, 2 + random.below(3))
   const definitions = writer.variables.definitions(`$${argument.name}: ${argument.type}`)
@@ -141,7 +146,7 @@ function createWriter({ schema, cursors, tenantAppId }: GeneratorOptions, random
     items += 1
     if (items > maxItems) return undefined
     if (below(20) === 0) return `${withAlias('__typename', '__typename')}${directives(true)}`
-    if (isInterfaceType(place.type)) return pick([inlineFragment, inlineFragment, spread])(place)
+    if (isAbstractType(place.type)) return pick([inlineFragment, inlineFragment, spread])(place)
     if (below(style.fragments) === 0) return pick([plainFragment, inlineFragment, spread, spread])(place)
     return fieldOf(place)
   }
@@ -156,9 +161,13 @@ function createWriter({ schema, cursors, tenantAppId }: GeneratorOptions, random
     return `... on ${type.name}${directives()} ${selectionOf({ ...place, type })}`
   }
 
-  /** A type for a fragment: the type itself, one of its interfaces, or one of the object types of an interface. */
-  function narrowed(type: ObjectType): ObjectType {
-    if (isInterfaceType(type)) return below(8) === 0 ? type : pick(schema.getPossibleTypes(type))
+  /**
+   * A type for a fragment: the type itself, one of its interfaces, or one of the object types of an interface or a
+   * union, or an interface that these have.
+   */
+  function narrowed(type: GraphQLCompositeType): GraphQLCompositeType {
+    if (isUnionType(type) && below(8) === 0) return pick(pick(type.getTypes()).getInterfaces())
+    if (isAbstractType(type)) return below(8) === 0 ? type : pick(schema.getPossibleTypes(type))
     const interfaces = isObjectType(type) ? type.getInterfaces() : []
     return interfaces.length > 0 && below(6) === 0 ? pick(interfaces) : type
   }
@@ -180,23 +189,28 @@ function createWriter({ schema, cursors, tenantAppId }: GeneratorOptions, random
     return `...${name}${directives()}`
   }
 
-  function fieldOf({ type, depth, times }: Place): string | undefined {
+  function fieldOf(place: Place): string | undefined {
+    const { type, depth } = place
+    if (isUnionType(type)) return undefined
     const possible = Object.values(type.getFields()).filter(
       (field) =>
         !isLeftOut(type.name, field.name) &&
         (hasCursors || !field.name.toLowerCase().endsWith('cursor')) &&
-        (depth > 1 || !isObject(getNamedType(field.type))),
+        (depth > 1 || !isCompositeType(getNamedType(field.type))),
     )
     // Fields below which there are others are chosen more often.
-    const composite = possible.filter((field) => isObject(getNamedType(field.type)))
+    const composite = possible.filter((field) => isCompositeType(getNamedType(field.type)))
     const field = pick(composite.length > 0 && below(5) < 2 ? composite : possible)
-    if (!field) return undefined
+    return field && selectionOfField(place, field)
+  }
+
+  function selectionOfField({ type, depth, times }: Place, field: GraphQLField<unknown, unknown>): string | undefined {
     const named = getNamedType(field.type)
     const isPage = field.args.some(({ name }) => name === 'first')
     const length = isListType(getNullableType(field.type)) ? lengthOfLists : isPage ? lengthOfPages : 1
-    if (isObject(named) && times * length > maxTimes) return undefined
+    if (isCompositeType(named) && times * length > maxTimes) return undefined
     const text = argumentsOf(type, field, isPage)
-    if (!isObject(named))
+    if (!isCompositeType(named))
       return `${withAlias(field.name, `${field.name}${text}: ${field.type}`)}${text}${directives(true)}`
     const inner = selectionOf({ type: named, depth: depth - 1, times: times * length })
     return `${withAlias(field.name, `${field.name}${text}: ${field.type}`)}${text}${directives()} ${inner}`
@@ -229,7 +243,7 @@ function createWriter({ schema, cursors, tenantAppId }: GeneratorOptions, random
   }
 
   /** The arguments of a field: new ones, or those of another selection of the field, so that the two are merged. */
-  function argumentsOf(type: ObjectType, field: GraphQLField<unknown, unknown>, isPage: boolean): string {
+  function argumentsOf(type: GraphQLCompositeType, field: GraphQLField<unknown, unknown>, isPage: boolean): string {
     const coordinate = `${type.name}.${field.name}`
     const known = argumentTexts.get(coordinate) ?? []
     const text = known.length > 0 && below(3) === 0 ? pick(known) : newArguments(field, isPage)
@@ -284,8 +298,11 @@ function createWriter({ schema, cursors, tenantAppId }: GeneratorOptions, random
     if (isListType(nullable)) {
       // A single item is read as a list. A variable of the item's type is not allowed there.
       if (below(8) === 0) return literalOf(value(nullable.ofType, path), nullable.ofType)
-      const length = below(isInputObjectType(getNamedType(type)) ? 3 : 5)
-      return `[${Array.from({ length }, () => argument(nullable.ofType, path, true)).join(', ')}]`
+      return `[${Array.from({ length: lengthOfList(type, random) }, () => argument(nullable.ofType, path, true)).join(', ')}]`
+    }
+    if (getNamedType(type).name === '_Any' && style.hasInnerVariables && below(5) === 0) {
+      const id = variables.declare(new GraphQLNonNull(GraphQLID), () => value(GraphQLID, 'user.id'))
+      return `{ __typename: "User", id: ${id} }`
     }
     if (!isInputObjectType(nullable)) return literalOf(value(type, path), type)
     const fields = pickFields(Object.values(nullable.getFields()), path, random)
@@ -294,6 +311,7 @@ function createWriter({ schema, cursors, tenantAppId }: GeneratorOptions, random
 
   return {
     selectionOf,
+    selectionOfField,
     variables,
     fragmentTexts: () => fragments.map(({ text }) => ` ${text}`).join(''),
   }

@@ -60,6 +60,26 @@ const times = [1, 2, 3, 4, 5].flatMap((day) => [
 
 const pageSizes = [1, 2, 3, 1, 2, 3, 5, 20]
 
+/** References that name no type or key. */
+const noReferences = [
+  { __typename: 'Order', id: 'usr_1' },
+  { __typename: 'User' },
+  { __typename: 'User', id: true },
+  { __typename: 'Account', platform: 'X' },
+  { id: 'usr_1' },
+  'usr_1',
+]
+
+/** The types to which routers refer. Accounts have two keys. */
+const entityTypes = ['User', 'Account', 'Account', 'Profile', 'EmailRecord', 'Job'] as const
+
+/** The number of items of a list. */
+export function lengthOfList(type: GraphQLInputType, { below }: Pick<Random, 'below'>): number {
+  const named = getNamedType(type)
+  if (named.name === '_Any') return below(9)
+  return below(isInputObjectType(named) ? 3 : 5)
+}
+
 /** A random JSON value of an input type. */
 export type CreateValue = (type: GraphQLInputType, path: string) => unknown
 
@@ -70,6 +90,22 @@ export type CreateValue = (type: GraphQLInputType, path: string) => unknown
  */
 export function createValues({ below, pick }: Random): CreateValue {
   const rarely = () => below(50) === 0
+  const references: unknown[] = []
+
+  /** A reference of a router, or one that was there before. */
+  function reference(): unknown {
+    if (below(40) === 0) return pick(noReferences)
+    if (references.length > 0 && below(4) === 0) return pick(references)
+    const typename = pick(entityTypes)
+    const isByPlatform = typename === 'Account' && below(2) === 0
+    const key = isByPlatform
+      ? { platform: pick(platforms), platformAccountId: `channel_${pick(ids.Account)}` }
+      : { id: below(12) === 0 ? pick(anyId) : pick(ids[typename]) }
+    // A router also sends the fields that a field of its own requires.
+    const created = { __typename: typename, ...key, ...(below(8) === 0 && { name: 'Ada' }) }
+    references.push(created)
+    return created
+  }
 
   function idFor(path: string): string {
     if (below(12) === 0) return pick(anyId)
@@ -78,6 +114,7 @@ export function createValues({ below, pick }: Random): CreateValue {
 
   function leaf(typename: string, path: string): unknown {
     const name = path.split('.').at(-1) ?? ''
+    if (typename === '_Any') return reference()
     if (typename === 'ID') return idFor(path)
     if (typename === 'DateTime') return pick(times)
     if (typename === 'Boolean') return below(2) === 0
@@ -92,7 +129,7 @@ export function createValues({ below, pick }: Random): CreateValue {
       const item = () => value(nullable.ofType, path)
       // GraphQL reads a single value as a list of one.
       if (below(8) === 0) return item()
-      return Array.from({ length: below(isInputObjectType(getNamedType(type)) ? 3 : 5) }, item)
+      return Array.from({ length: lengthOfList(type, { below }) }, item)
     }
     if (isEnumType(nullable)) return pick(nullable.getValues()).name
     if (!isInputObjectType(nullable)) return leaf(getNamedType(nullable).name, path)

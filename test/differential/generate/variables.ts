@@ -1,4 +1,4 @@
-import { astFromValue, type GraphQLInputType, getNullableType, print } from 'graphql'
+import { astFromValue, type GraphQLInputType, getNamedType, getNullableType, print } from 'graphql'
 import type { Random } from '../../../src/domain/resource.ts'
 
 /** Values of variables by their names. A variable without a value is absent. */
@@ -16,9 +16,18 @@ export const sets = 2
 
 /** The literal of a JSON value. */
 export function literalOf(value: unknown, type: GraphQLInputType): string {
+  if (getNamedType(type).name === '_Any') return literalOfAny(value)
   const node = astFromValue(value, type)
   if (!node) throw new Error(`${JSON.stringify(value)} is no ${type}`)
   return print(node)
+}
+
+/** The literal of a reference, or of a list of them: `{ __typename: "User", id: "usr_1" }`. */
+function literalOfAny(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(literalOfAny).join(', ')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const fields = Object.entries(value).map(([name, of]) => `${name}: ${literalOfAny(of)}`)
+  return `{ ${fields.join(', ')} }`
 }
 
 /**

@@ -1,4 +1,4 @@
-import { forbidden } from './errors.ts'
+import { forbidden, inputError } from './errors.ts'
 import type { Row, Typename } from './tables.ts'
 import type { View } from './view.ts'
 
@@ -40,6 +40,27 @@ export function findNode(view: View, id: string): Row | Error | null {
   const possible = imported.filter(({ typename }) => view.userId === undefined || typename !== 'Job')
   const refused = expected ? undefined : possible.find((type) => !isReadable(type))
   return refused ? forbidden(refused.scope) : null
+}
+
+/** The keys by which routers refer to objects. */
+const keysOf = (typename: string): readonly (readonly string[])[] =>
+  typename === 'Account' ? [['id'], ['platform', 'platformAccountId']] : [['id']]
+
+/**
+ * The row to which a router refers.
+ *
+ * @returns the row, null, or the error FORBIDDEN if the holder may not read its type
+ * @throws GraphQLError BAD_USER_INPUT if the type or the key is unknown
+ */
+export function findEntity(view: View, reference: Readonly<Record<string, unknown>>): Row | Error | null {
+  const type = nodeTypes.find(({ typename, isImported }) => isImported && typename === reference['__typename'])
+  if (!type || type.typename === 'Webhook') throw inputError('It has no type of an entity.')
+  const isValue = (value: unknown) => typeof value === 'string' || Number.isSafeInteger(value)
+  const key = keysOf(type.typename).find((fields) => fields.every((field) => isValue(reference[field])))
+  if (!key) throw inputError('It has no key of its type.')
+  if (!view.scopes.includes(type.scope)) return forbidden(type.scope)
+  const rows = view.rows[type.typename]
+  return rows.find((row) => key.every((field) => row[field] === String(reference[field]))) ?? null
 }
 
 const resources: Readonly<Record<string, string>> = {

@@ -16,7 +16,7 @@ import { projectRoot } from '../../support/docs.ts'
 import { forbidden } from './errors.ts'
 import { checkFilter, selectEvents, selectRows } from './filters.ts'
 import { type ListArguments, nestedRows, type OrderArguments, pageOf } from './lists.ts'
-import { findNode, nodeOfEvent } from './nodes.ts'
+import { findEntity, findNode, nodeOfEvent } from './nodes.ts'
 import { scopeIn } from './scopes.ts'
 import type { Row } from './tables.ts'
 import type { View } from './view.ts'
@@ -81,6 +81,8 @@ const resolversOf = (schema: GraphQLSchema): Readonly<Record<string, Resolver>> 
     pageOf(view, 'events', page, {}, () => selectEvents(view, (filter ?? {}) as never)),
   'Query.node': (_, { id }: { id: string }, { view }) => findNode(view, id),
   'Query.nodes': (_, { ids }: { ids: string[] }, { view }) => ids.map((id) => findNode(view, id)),
+  'Query._entities': (_, { representations }: { representations: Readonly<Record<string, unknown>>[] }, { view }) =>
+    representations.map((reference) => findEntity(view, reference)),
   'Query.profiles': (_, { accountIds }: { accountIds: string[] }, { view }) =>
     [...new Set(accountIds)].flatMap((id) => view.profileOf.get(id) ?? []),
   'Query.tenantStats': () => ({}),
@@ -122,9 +124,17 @@ function guarded({ description }: GraphQLField<unknown, unknown>, resolve: Resol
   }
 }
 
-/** The schema of the reference. */
-export function createReferenceSchema(): GraphQLSchema {
-  const schema = buildSchema(readFileSync(path.join(projectRoot, 'schema.graphql'), 'utf8'))
+/** What the schema of a subgraph has besides schema.graphql, without the text that `_service` returns. */
+const subgraphText = `
+  scalar _Any
+  union _Entity = User | Account | Profile | EmailRecord | Job
+  extend type Query { _entities(representations: [_Any!]!): [_Entity]! }
+`
+
+/** The schema of the reference: that of a gateway, or of one that is a subgraph. */
+export function createReferenceSchema({ isSubgraph = false } = {}): GraphQLSchema {
+  const text = readFileSync(path.join(projectRoot, 'schema.graphql'), 'utf8')
+  const schema = buildSchema(isSubgraph ? text + subgraphText : text)
   const resolvers = resolversOf(schema)
   for (const type of Object.values(schema.getTypeMap())) {
     if (!isObjectType(type) || type.name.startsWith('__')) continue

@@ -27,6 +27,8 @@ export interface Reader extends Viewer {
 export interface World {
   readonly app: TestApp
   readonly schema: GraphQLSchema
+  /** A gateway on the same database that is a subgraph, and its schema. */
+  readonly subgraph: Pick<World, 'app' | 'schema'>
   readonly cursors: Cursors
   /** A key of all scopes, keys with fewer, and a token of a user, of one tenant. */
   readonly readers: readonly Reader[]
@@ -45,8 +47,13 @@ const boundUser = 'usr_1'
 
 export async function createWorld(seed: number): Promise<World> {
   const logger = createLogger({ logLevel: 'fatal' }, { write: (line) => void process.stderr.write(line) })
-  const app = await startTestApp({ logger, keyCacheMilliseconds: 60_000, responseCacheBytes: 64 * 1024 * 1024 })
+  const options = { logger, keyCacheMilliseconds: 60_000, responseCacheBytes: 64 * 1024 * 1024 }
+  const app = await startTestApp(options)
   const schema = createReferenceSchema()
+  const subgraph = {
+    app: await app.startAnother({ ...options, federation: true }),
+    schema: createReferenceSchema({ isSubgraph: true }),
+  }
   const cursors = createCursors()
   const random = createRandom(seed)
   const tenants = [await createFilled(), await createFilled(), await createFilled()] as const
@@ -68,11 +75,15 @@ export async function createWorld(seed: number): Promise<World> {
   return {
     app,
     schema,
+    subgraph,
     cursors,
     writers,
     readers,
     other: readerOfOther,
-    close: () => app.close(),
+    async close() {
+      await subgraph.app.close()
+      await app.close()
+    },
   }
 
   async function createFilled(): Promise<TestTenant> {
