@@ -215,7 +215,7 @@ export function describeFrontend(client: string, { hasCache, isCompiled = false 
             pageInfo: { hasNextPage: shown.length < left.length },
           })
         }
-        const shows = (atLeast: number) => vi.waitFor(() => isRight(atLeast), { timeout: 60_000, interval: 20 })
+        const shows = (atLeast: number) => vi.waitFor(() => isRight(atLeast), { timeout: 30_000, interval: 20 })
         await tab.show('users', 'UsersQuery')
         await shows(2)
         await tab.more('users')
