@@ -1,3 +1,4 @@
+import type { Modifier } from '@apollo/client/cache'
 import {
   type ApolloCache,
   ApolloClient,
@@ -7,17 +8,21 @@ import {
   HttpLink,
   InMemoryCache,
   type InMemoryCacheConfig,
+  type NormalizedCacheObject,
   Observable,
+  type Reference,
+  type StoreObject,
   type TypePolicies,
 } from '@apollo/client/core'
 import { BatchHttpLink } from '@apollo/client/link/batch-http'
 import { relayStylePagination } from '@apollo/client/utilities'
 import { print, visit } from 'graphql'
+import { finalize } from 'rxjs'
 import type { ClientOptions } from './core.ts'
 import type { Deleted } from './deleted.ts'
 import type { FieldError } from './errors.ts'
 import * as schema from './generated.ts'
-import { type Connection, connect, fieldOf, type OperationKind } from './library.ts'
+import { type Connection, connect, fieldOf, type OperationKind, rowsAfter } from './library.ts'
 import { type Result, requestOf } from './request.ts'
 
 declare module '@apollo/client' {
@@ -148,27 +153,55 @@ export const cacheOptions: InMemoryCacheConfig = {
   },
 }
 
-interface Page {
-  readonly nodes?: readonly { readonly __ref?: string }[]
+/** A list as the cache stores it. */
+interface List {
+  readonly edges: readonly StoreObject[]
+  readonly nodes?: readonly Reference[]
+  readonly pageInfo?: object
+  /** Something was deleted, so the first page is read again. */
+  readonly isStale?: boolean
+  /** What keeps its later pages then. A query reads edges or nodes, so each is kept for the query that reads it. */
+  readonly kept?: readonly ('edges' | 'nodes')[]
 }
 
 /** Stores a list under the arguments that select and order it, and joins its pages: `edges` as Apollo Client does, and `nodes` too. */
 function joinPages(keyArgs: readonly string[]): FieldPolicy {
-  const { merge, ...policy } = relayStylePagination([...keyArgs])
+  const { read, merge, ...policy } = relayStylePagination([...keyArgs]) as FieldPolicy
   return {
     ...policy,
-    merge(existing, incoming, options) {
+    read: (list: List | null | undefined, options) =>
+      list?.isStale || typeof read !== 'function' ? undefined : read(list, options),
+    merge(known: List | null | undefined, page: List | null, options) {
       // A list that failed is null, and not empty.
-      if (incoming === null || typeof merge !== 'function') return incoming
-      const joined = merge(existing, incoming, options)
-      const { nodes: before = [] } = (existing ?? {}) as Page
-      const { nodes: after } = incoming as Page
-      const isNext = Boolean(options.args?.['after'])
-      if (!after || !(isNext || options.args?.['before'])) return joined
-      const byId = new Map(
-        (isNext ? [...before, ...after] : [...after, ...before]).map((node) => [node.__ref ?? node, node]),
-      )
-      return { ...joined, nodes: [...byId.values()] }
+      if (page === null || typeof merge !== 'function') return page
+      const joined: List = merge(known, page, options)
+      const { edges = [], nodes = [], pageInfo, kept = [] } = known ?? {}
+      const { after, before } = options.args ?? {}
+      if (after || before) {
+        if (!page.nodes) return joined
+        const all = after ? [...nodes, ...page.nodes] : [...page.nodes, ...nodes]
+        return { ...joined, nodes: [...new Map(all.map((node) => [node.__ref, node])).values()] }
+      }
+      const idOf = (row: StoreObject | Reference) =>
+        (options.isReference(row) ? row : options.readField<Reference>('node', row))?.__ref
+      const later = <Row extends StoreObject | Reference>(
+        name: 'edges' | 'nodes',
+        rows: readonly Row[],
+        first: readonly Row[] = [],
+      ) => {
+        const isLeft = (row: Row) => options.canRead({ __ref: idOf(row) ?? '' })
+        return kept.includes(name) ? rowsAfter(rows.filter(isLeft), first, idOf) : []
+      }
+      const [laterEdges, laterNodes] = [later('edges', edges, page.edges), later('nodes', nodes, page.nodes)]
+      const end = laterEdges.length + laterNodes.length > 0 ? pageInfo : joined.pageInfo
+      return {
+        ...joined,
+        isStale: false,
+        kept: kept.filter((name) => !page[name]),
+        edges: [...joined.edges, ...laterEdges],
+        ...(page.nodes && { nodes: [...page.nodes, ...laterNodes] }),
+        pageInfo: end,
+      }
     },
   }
 }
@@ -179,7 +212,8 @@ function createCacheLink(cache: ApolloCache, connection: Connection): ApolloLink
     const kind = kindOf(operation)
     return new Observable((observer) => {
       const finish = kind === 'query' ? connection.start() : () => {}
-      const subscription = forward(operation).subscribe({
+      const results = forward(operation).pipe(finalize(finish))
+      return results.subscribe({
         next(result) {
           const { data, errors = [] } = result as Result
           keepForbidden(cache, data, errors)
@@ -189,15 +223,8 @@ function createCacheLink(cache: ApolloCache, connection: Connection): ApolloLink
           if (kind !== 'subscription') connection.read(kind, result as Result)
         },
         error: (error) => observer.error(error),
-        complete() {
-          finish()
-          observer.complete()
-        },
+        complete: () => observer.complete(),
       })
-      return () => {
-        finish()
-        subscription.unsubscribe()
-      }
     })
   })
 }
@@ -283,24 +310,19 @@ function namesOf(document: ApolloLink.Operation['query'], responseName: string):
   return names
 }
 
-/** Removes objects with the lists and numbers that counted them. Pages read these again. */
+/** Removes objects, and the lists and numbers that counted them. Pages read these again. */
 function evictDeleted(cache: ApolloCache, deleted: readonly Deleted[]): void {
-  const ids = deleted.map((object) => cache.identify({ ...object }) ?? '')
-  const stored = cache.extract() as Readonly<Record<string, Parent | undefined>>
+  const forget: Modifier<unknown> = (value, { DELETE }) => {
+    const { edges, nodes, pageInfo = {} } = (value ?? {}) as Partial<List>
+    if (!edges) return DELETE
+    return { edges, pageInfo, ...(nodes && { nodes }), isStale: true, kept: ['edges', 'nodes'] }
+  }
   cache.batch({
     update() {
-      for (const id of ids) cache.evict({ id })
-      for (const [id, object = {}] of Object.entries(stored)) {
-        const counted =
-          id === 'ROOT_QUERY'
-            ? schema.countedFields
-            : Object.keys(schema.pagedLists[String(object['__typename'])] ?? {})
-        for (const [fieldName, value] of Object.entries(object)) {
-          const text = JSON.stringify(value) ?? ''
-          const isList = counted.includes(/^\w*/.exec(fieldName)?.[0] ?? '')
-          if (isList || ids.some((deletedId) => text.includes(`{"__ref":"${deletedId}"}`)))
-            cache.evict({ id, fieldName })
-        }
+      for (const object of deleted) cache.evict({ id: cache.identify({ ...object }) ?? '' })
+      for (const [id, { __typename = '' } = {}] of Object.entries(cache.extract() as NormalizedCacheObject)) {
+        const names = id === 'ROOT_QUERY' ? schema.countedFields : Object.keys(schema.pagedLists[__typename] ?? {})
+        cache.modify({ id, fields: Object.fromEntries(names.map((name) => [name, forget])) })
       }
     },
   })

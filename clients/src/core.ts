@@ -1,6 +1,6 @@
 import { TokenError } from './errors.ts'
 import { createSubscribe, type Subscribe } from './subscribe.ts'
-import { createWaits, type WaitReason } from './waits.ts'
+import { createWaits, retryAfterOf, type WaitReason } from './waits.ts'
 
 /** Returns the token, and another one if it gets the token that the gateway has rejected, as that of `createTokens`. */
 export type Tokens = (rejected?: string) => Promise<string>
@@ -136,27 +136,19 @@ export function createCore(options: ClientOptions): Core {
   return { fetch, subscribe, close: () => closed.abort(new Error('The client is closed.')) }
 }
 
-interface Retry {
-  readonly reason: WaitReason
-  readonly seconds?: number
-}
-
-/** Why a request is sent again. Undefined: it is not. */
-function retryOf(outcome: Response | { readonly error: unknown }): Retry | undefined {
-  if ('status' in outcome) {
-    const header = outcome.headers.get('retry-after')
-    return retryAfter(outcome.status, header === null ? undefined : Number(header))
-  }
+/** Why a request is sent again, and after how many seconds if the gateway says so. Undefined: it is not. */
+function retryOf(outcome: Response | { readonly error: unknown }) {
+  if ('status' in outcome) return retryAfter(outcome.status, retryAfterOf(outcome.headers))
   const { error } = outcome
   if (error instanceof TokenError) return retryAfter(error.status, error.retryAfterSeconds)
-  return error instanceof TypeError ? { reason: 'offline' } : undefined
+  return error instanceof TypeError ? { reason: 'offline' as const, seconds: undefined } : undefined
 }
 
-function retryAfter(status: number, seconds = Number.NaN): Retry | undefined {
-  const wait = Number.isNaN(seconds) ? undefined : { seconds }
-  if ([502, 503, 504].includes(status)) return { reason: 'unavailable', ...wait }
+function retryAfter(status: number, seconds: number | undefined) {
+  if ([502, 503, 504].includes(status)) return { reason: 'unavailable' as const, seconds }
   // 409: the first request with this idempotency key still runs.
-  return wait && [409, 429].includes(status) ? { reason: 'limited', ...wait } : undefined
+  const isLimited = seconds !== undefined && [409, 429].includes(status)
+  return isLimited ? { reason: 'limited' as const, seconds } : undefined
 }
 
 /** Reads a response, so that a connection that breaks in the middle is no response. Streams are passed on. */

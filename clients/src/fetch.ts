@@ -82,32 +82,28 @@ export async function* follow<Data = Record<string, unknown>, Variables extends 
   const shared = 'core' in from
   const { documents, print } = shared ? from.options : from
   const core = shared ? from.core : createCore(from)
-  const arrived: Result[] = []
-  let outcome: { readonly error?: Error } | undefined
-  let notify = () => {}
-  const end = (ended: { readonly error?: Error }) => {
-    outcome ??= ended
-    notify()
-  }
-  const stop = core.subscribe(requestOf(document, variables ?? {}, documents, print), {
-    next(result) {
-      arrived.push(result)
-      notify()
+  let stop = () => {}
+  const results = new ReadableStream<() => Sent<Data>>({
+    start(controller) {
+      stop = core.subscribe(requestOf(document, variables ?? {}, documents, print), {
+        next: (result) => controller.enqueue(() => toSent<Data>(result)),
+        error(error) {
+          // `controller.error` would drop the results before it.
+          controller.enqueue(() => {
+            throw error
+          })
+          controller.close()
+        },
+        complete: () => controller.close(),
+      })
     },
-    error: (error) => end({ error }),
-    complete: () => end({}),
-  })
-  const abort = () => end({})
+    cancel: () => stop(),
+  }).getReader()
+  const abort = () => void results.cancel()
   signal?.addEventListener('abort', abort)
   try {
-    for (;;) {
-      for (let result = arrived.shift(); result; result = arrived.shift()) yield toSent<Data>(result)
-      if (outcome?.error) throw outcome.error
-      if (outcome || signal?.aborted) return
-      await new Promise<void>((resolve) => {
-        notify = resolve
-      })
-    }
+    if (signal?.aborted) return
+    for (let next = await results.read(); next.value; next = await results.read()) yield next.value()
   } finally {
     signal?.removeEventListener('abort', abort)
     stop()

@@ -1,4 +1,6 @@
 import {
+  ConnectionHandler,
+  DefaultHandlerProvider,
   Environment,
   type EnvironmentConfig,
   type MissingFieldHandler,
@@ -14,7 +16,7 @@ import type { ClientOptions } from './core.ts'
 import type { Deleted } from './deleted.ts'
 import { readResult } from './fetch.ts'
 import { possibleTypes } from './generated.ts'
-import { connect, fieldOf, type OperationKind } from './library.ts'
+import { connect, fieldOf, type OperationKind, rowsAfter } from './library.ts'
 import type { GraphQLRequest, Result } from './request.ts'
 
 /** The options of all clients, and those of Relay's environment besides its network and store. */
@@ -27,7 +29,7 @@ export type RelayOptions = Omit<ClientOptions, 'batch'> &
  * is executed once, however often it is sent with the same `action`.
  */
 export function createRelayEnvironment(options: RelayOptions): Environment {
-  const { url, documents, missingFieldHandlers, ...config } = options
+  const { url, documents, missingFieldHandlers, handlerProvider, ...config } = options
   const connection = connect(options, (deleted) => removeDeleted(environment, store, deleted))
   const store = new ActiveStore(new RecordSource())
 
@@ -72,6 +74,8 @@ export function createRelayEnvironment(options: RelayOptions): Environment {
     ...config,
     network,
     store,
+    handlerProvider: (name) =>
+      name === 'connection' ? keepPages(store) : (handlerProvider ?? DefaultHandlerProvider)(name),
     missingFieldHandlers: [...(missingFieldHandlers ?? []), readById],
   })
   return environment
@@ -112,6 +116,26 @@ class ActiveStore extends Store {
     }
   }
 }
+
+/** Updates connections as Relay does, but keeps the later pages when the first one is read again because of a deletion. */
+const keepPages = ({ reading }: ActiveStore): ReturnType<typeof DefaultHandlerProvider> => ({
+  update(proxy, payload) {
+    const connectionOf = () => proxy.get(payload.dataID)?.getLinkedRecord(payload.handleKey)
+    const known = connectionOf()
+    const edges = known?.getLinkedRecords('edges') ?? []
+    const end = ['endCursor', 'hasNextPage'].map(
+      (name) => [name, known?.getLinkedRecord('pageInfo')?.getValue(name)] as const,
+    )
+    ConnectionHandler.update(proxy, payload)
+    const connection = connectionOf()
+    if (!connection || reading.size === 0 || payload.args['after'] || payload.args['before']) return
+    const page = connection.getLinkedRecords('edges') ?? []
+    const later = rowsAfter(edges, page, (edge) => edge?.getLinkedRecord('node')?.getDataID())
+    if (later.length === 0) return
+    connection.setLinkedRecords([...page, ...later], 'edges')
+    for (const [name, value] of end) connection.getLinkedRecord('pageInfo')?.setValue(value, name)
+  },
+})
 
 type StoredRecord = Readonly<
   Record<string, { readonly __ref?: string; readonly __refs?: readonly string[] } | undefined>

@@ -68,7 +68,6 @@ export function createSubscribe(connection: Connection): Subscribe {
       if (isStream) await untilShown(signal)
       token = await readToken()
       if (signal.aborted) return true
-      let ended: RequestError | undefined
       let leave = () => {}
       const left = new AbortController()
       const over = new Promise<boolean>((resolve, reject) => {
@@ -78,11 +77,11 @@ export function createSubscribe(connection: Connection): Subscribe {
         globalThis.document?.addEventListener('visibilitychange', hide, onEvent)
         leave = transport(current, {
           next(result) {
-            if (!result.data && outcomeOf(result)) ended = new RequestError(result.errors ?? [])
+            if (!result.data && outcomeOf(result)) reject(new RequestError(result.errors ?? []))
             else receive(result)
           },
           error: reject,
-          complete: () => (ended ? reject(ended) : resolve(true)),
+          complete: () => resolve(true),
         })
       })
       return over.finally(() => {
@@ -122,12 +121,28 @@ export function createSubscribe(connection: Connection): Subscribe {
 
 /** One WebSocket for all subscriptions. A browser sends no headers with it: the credential is in its first message. */
 function createSocket({ url, readToken, headersOf }: Connection): Transport {
+  const keepAlive = maxSilenceMilliseconds / 2
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const open = () => {
+    const client = createSocketClient({
+      url: new URL(url, globalThis.location?.href).href.replace(/^http/, 'ws'),
+      connectionParams: async () => headersOf(await readToken()),
+      keepAlive,
+      retryAttempts: 0,
+      on: {
+        ping(isReceived) {
+          if (!isReceived) timer = setTimeout(() => client.terminate(), keepAlive)
+        },
+        pong: (isReceived) => isReceived && clearTimeout(timer),
+        closed: () => clearTimeout(timer),
+      },
+    })
+    return client
+  }
   let socket: Client | undefined
   return (request, sink) => {
     // Servers that render pages may have no WebSocket.
-    socket ??= openSocket(new URL(url, globalThis.location?.href).href.replace(/^http/, 'ws'), async () =>
-      headersOf(await readToken()),
-    )
+    socket ??= open()
     // The protocol requires a text next to the id of a document.
     return socket.subscribe({ query: '', ...request } as { query: string }, {
       next: (result) => sink.next(result as Result),
@@ -135,25 +150,6 @@ function createSocket({ url, readToken, headersOf }: Connection): Transport {
       complete: () => sink.complete(),
     })
   }
-}
-
-function openSocket(url: string, connectionParams: () => Promise<Record<string, string>>): Client {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const keepAlive = maxSilenceMilliseconds / 2
-  const socket = createSocketClient({
-    url,
-    connectionParams,
-    keepAlive,
-    retryAttempts: 0,
-    on: {
-      ping(isReceived) {
-        if (!isReceived) timer = setTimeout(() => socket.terminate(), keepAlive)
-      },
-      pong: (isReceived) => isReceived && clearTimeout(timer),
-      closed: () => clearTimeout(timer),
-    },
-  })
-  return socket
 }
 
 /** A connection for each subscription. */

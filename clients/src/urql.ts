@@ -5,16 +5,17 @@ import {
   fetchExchange,
   makeOperation,
   mapExchange,
-  type Operation,
   type RequestPolicy,
   stringifyDocument,
+  stringifyVariables,
   subscriptionExchange,
 } from '@urql/core'
 import {
+  type Cache,
   type CacheExchangeOpts,
   cacheExchange,
   type DataFields,
-  type Entity,
+  type FieldInfo,
   type Resolver,
   type UpdateResolver,
 } from '@urql/exchange-graphcache'
@@ -61,13 +62,12 @@ export function createUrqlClient(options: UrqlOptions): Client {
         ? undefined
         : connection.read(operation.kind as OperationKind, { data, extensions } as Result),
   })
-  return new Client({
+  const client = new Client({
     url,
     fetch: connection.fetch,
     preferGetMethod: false,
     requestPolicy,
     exchanges: [
-      tellMutationsApart(),
       typeof cache === 'function' ? cache : cacheExchange(cache),
       ...exchanges,
       prepare,
@@ -84,29 +84,15 @@ export function createUrqlClient(options: UrqlOptions): Client {
       }),
     ],
   })
-}
-
-/**
- * A key is the hash of a document and its variables. The cache takes the result of a mutation for that of the last one with the same key,
- * so a click would wait for ever if another one follows before it is answered.
- */
-function tellMutationsApart(): Exchange {
-  const sent = new Map<number, Operation>()
+  // A key is the hash of a document and its variables. The cache takes the result of a mutation for that of the last one with the same
+  // key, so a click would wait for ever if another one follows before it is answered. Hashes are positive.
+  const executeMutation = client.executeMutation.bind(client)
   let key = 0
-  return mapExchange({
-    onOperation(operation) {
-      if (operation.kind !== 'mutation') return operation
-      // Hashes are positive.
-      key -= 1
-      sent.set(key, operation)
-      return makeOperation('mutation', { ...operation, key }, operation.context)
-    },
-    onResult(result) {
-      const operation = sent.get(result.operation.key)
-      sent.delete(result.operation.key)
-      return operation ? { ...result, operation } : result
-    },
-  })
+  client.executeMutation = (request, context) => {
+    key -= 1
+    return executeMutation({ ...request, key }, context)
+  }
+  return client
 }
 
 /**
@@ -119,11 +105,17 @@ function tellMutationsApart(): Exchange {
 export const withheld = (error: CombinedError | undefined, path: string): string | undefined =>
   createWithheld(errorsOf(error))(path)
 
-/** Joins the pages of a list. A list without arguments is a page too, which `relayPagination` does not find. */
+/** Joins the pages of a list. `relayPagination` finds no list without arguments, and skips an empty page, even if it is the end. */
 const joinPages = (): Resolver => {
   const join = relayPagination()
-  return (parent, args, cache, info) =>
-    join(parent, args, cache, info) ?? (cache.resolve(info.parentKey, info.parentFieldKey) as DataFields)
+  return (parent, args, cache, info) => {
+    const page = cache.resolve(info.parentKey, info.parentFieldKey) as string | null
+    const joined = join(parent, args, cache, info) as { readonly pageInfo: object } | undefined
+    if (!joined) return page as DataFields | null
+    const end = cache.resolve(page, 'pageInfo') as string | null
+    const isEnd = args['after'] && cache.resolve(end, 'hasNextPage') === false
+    return { ...joined, pageInfo: { ...joined.pageInfo, ...(isEnd && { hasNextPage: false }) } } as DataFields
+  }
 }
 
 /** An object of a list is in the cache already. */
@@ -140,17 +132,39 @@ const readById = Object.fromEntries(
 /** Removes what a mutation or an event deletes from the cache, with the lists and numbers that counted it. Pages read these again. */
 const forget: UpdateResolver = (result, _, cache) => {
   const { userId } = (result['events'] ?? {}) as { readonly userId?: string | null }
-  const invalidate = (entity: Entity, names: readonly string[]) => {
-    const counted = cache.inspectFields(entity).filter(({ fieldName }) => names.includes(fieldName))
-    for (const { fieldName, arguments: args } of counted) cache.invalidate(entity, fieldName, args)
+  const deleted = deletedBy(result).map((object) => cache.keyOfEntity({ ...object }))
+  const owners = deleted.map((key) => cache.resolve(key, 'user') as string | null | undefined)
+  if (userId) owners.push(cache.keyOfEntity({ __typename: 'User', id: userId }))
+  for (const owner of new Set(owners))
+    if (owner) recount(cache, owner, Object.keys(schema.pagedLists['User'] ?? {}), deleted)
+  if (deleted.length > 0) recount(cache, 'Query', schema.countedFields, deleted)
+  for (const key of deleted) cache.invalidate(key)
+}
+
+/** Lets pages read lists and numbers again. Of a list with several pages only one would be read: they are kept, without what was deleted. */
+function recount(cache: Cache, entity: string, names: readonly string[], deleted: readonly (string | null)[]): void {
+  const fields = cache.inspectFields(entity).filter(({ fieldName }) => names.includes(fieldName))
+  const listOf = ({ fieldName, arguments: args }: FieldInfo) =>
+    stringifyVariables({ ...args, fieldName, first: null, last: null, after: null, before: null })
+  const isNext = ({ arguments: args }: FieldInfo) => Boolean(args?.['after'] ?? args?.['before'])
+  const grown = new Set(fields.filter(isNext).map(listOf))
+  for (const field of fields) {
+    const page = cache.resolve(entity, field.fieldKey)
+    const isKept = grown.has(listOf(field)) && typeof page === 'string' && removeRows(cache, page, deleted)
+    if (!isKept) cache.invalidate(entity, field.fieldName, field.arguments)
   }
-  const deleted = deletedBy(result)
-  for (const { ...object } of deleted) {
-    const owner = cache.resolve(object, 'user') ?? (userId ? { __typename: 'User', id: userId } : null)
-    if (owner) invalidate(owner as Entity, Object.keys(schema.pagedLists['User'] ?? {}))
-    cache.invalidate(object)
+}
+
+/** Removes objects from a page of a list. Returns whether others are left: an empty page has no place in its list. */
+function removeRows(cache: Cache, page: string, deleted: readonly (string | null)[]): boolean {
+  const keysOf = (name: string) => (cache.resolve(page, name) ?? []) as string[]
+  const left = {
+    edges: keysOf('edges').filter((edge) => !deleted.includes(cache.resolve(edge, 'node') as string)),
+    nodes: keysOf('nodes').filter((node) => !deleted.includes(node)),
   }
-  if (deleted.length > 0) invalidate('Query', schema.countedFields)
+  for (const name of ['edges', 'nodes'] as const) if (cache.resolve(page, name)) cache.link(page, name, left[name])
+  for (const name of ['totalCount', 'totalCountEstimate']) cache.invalidate(page, name)
+  return left.edges.length + left.nodes.length > 0
 }
 
 /** The options of the cache, for an exchange of your own: `cacheExchange({ ...cacheOptions, … })`. */

@@ -6,6 +6,7 @@ export const documents = {
   UsersQuery: `query UsersQuery($search: String, $thenBy: [UserOrder!], $after: String) {
     users(first: 2, after: $after, filter: { search: $search }, orderBy: { field: NAME, direction: ASC }, thenBy: $thenBy)
       @connection(key: "Users_users") {
+      totalCount
       edges { node { id name } }
       pageInfo { endCursor hasNextPage }
     }
@@ -55,6 +56,9 @@ export const documents = {
       user { id name updatedAt }
       userErrors { code }
     }
+  }`,
+  DeleteMutation: `mutation DeleteMutation($id: ID!) {
+    deleteUser(input: { id: $id }) { deletedUserId userErrors { code } }
   }`,
   UnlinkMutation: `mutation UnlinkMutation($id: ID!) {
     unlinkAccount(input: { id: $id }) { unlinkedAccountId userErrors { code } }

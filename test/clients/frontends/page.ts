@@ -63,7 +63,10 @@ export function startPage(connect: (options: ClientOptions) => Library): void {
   const { searchParams } = new URL(location.href)
   const library = connect({
     url: `${location.origin}/graphql`,
-    token: createTokens({ fetchToken: () => fetch(`/token${location.search}`, { method: 'POST' }) }),
+    token: createTokens({
+      fetchToken: () => fetch(`/token${location.search}`, { method: 'POST' }),
+      session: searchParams.get('session') ?? '',
+    }),
     ...(searchParams.has('stream') && { transport: 'stream' as const }),
     onWait: (until, reason) => void (until && waits.push(reason)),
     onSignedOut() {

@@ -2,7 +2,7 @@ import type { ClientOptions } from '@fusion-gateway/client'
 import { createTokenHandler } from '@fusion-gateway/client/server'
 import { createTokens } from '@fusion-gateway/client/tokens'
 import type { Browser } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { findChromium, launchChromium } from '../../support/chromium.ts'
 import { settleEvents } from '../../support/events.ts'
 import type { DocumentName } from './documents.ts'
@@ -31,6 +31,11 @@ const refuse = (status: number, code: string) => async (): Promise<Answer> => ({
 
 /** A connection of ids, in their order. */
 const listOf = (...ids: string[]) => ({ edges: ids.map((id) => ({ node: { id } })) })
+
+/** What `UsersQuery` shows. */
+interface UserList {
+  readonly edges: readonly { readonly node: { readonly id: string } }[]
+}
 
 interface FrontendOptions {
   /** Whether it stores objects, and joins the pages of lists. */
@@ -190,6 +195,47 @@ export function describeFrontend(client: string, { hasCache, isCompiled = false 
           await tab.more(name)
           await tab.untilShown(name, data(listOf(...ids[name])))
         }
+      })
+
+      it('the pages of a list from which something was deleted, by the page or by somebody else, and its end', async () => {
+        const { tab, create, tenant } = await open()
+        const ids: string[] = []
+        for (const number of [1, 2, 3, 4, 5, 6]) ids.push((await create.user({ name: `User ${number}` })).id)
+        const [, second, , fourth, fifth, sixth] = ids
+        const gone = new Set<string | undefined>()
+        /** The page shows the users that are left, from the first on, and knows how many there are. */
+        const isRight = async (atLeast: number) => {
+          const { users } = ((await tab.shown('users')).at(-1)?.data ?? {}) as { users?: UserList }
+          const shown = users?.edges.map(({ node }) => node.id) ?? []
+          const left = ids.filter((id) => !gone.has(id))
+          expect(shown.length).toBeGreaterThanOrEqual(atLeast)
+          expect(users).toMatchObject({
+            ...listOf(...left.slice(0, shown.length)),
+            totalCount: left.length,
+            pageInfo: { hasNextPage: shown.length < left.length },
+          })
+        }
+        const shows = (atLeast: number) => vi.waitFor(() => isRight(atLeast), { timeout: 30_000, interval: 20 })
+        await tab.show('users', 'UsersQuery')
+        await shows(2)
+        await tab.more('users')
+        await shows(4)
+        await tab.follow('events', 'EventsSubscription')
+        gone.add(second)
+        await tab.click('delete', 'DeleteMutation', { id: second })
+        await shows(3)
+        // The end of the list is where this user was.
+        gone.add(fourth)
+        const remove = 'mutation ($id: ID!) { deleteUser(input: { id: $id }) { deletedUserId } }'
+        await driver.app.graphql(tenant, remove, { id: fourth })
+        await shows(2)
+        await tab.more('users')
+        await shows(4)
+        for (const id of [fifth, sixth]) {
+          gone.add(id)
+          await tab.click('delete', 'DeleteMutation', { id })
+        }
+        await shows(2)
       })
 
       it('the statistics that two widgets read, without reading them again and again', async () => {
@@ -432,6 +478,30 @@ export function describeFrontend(client: string, { hasCache, isCompiled = false 
         await tab.untilShown('users', { users: listOf(id) })
         await tab.untilShown('jobs', { jobs: listOf() })
         await tab.untilShown('count', { profileStats: { count: 0 } })
+        expect(tokenRequests()).toBe(2)
+      })
+
+      it('that seven tabs share: it is asked for once, and renewed once', async () => {
+        const { openTab, create, session, tokenRequests } = await driver.openStage()
+        const { id } = await create.user()
+        const tabs = [
+          await openTab(),
+          await openTab(),
+          await openTab(),
+          await openTab(),
+          await openTab(),
+          await openTab(),
+        ]
+        const show = async (view: string, document: DocumentName) => {
+          await Promise.all(tabs.map((tab) => tab.show(view, document, { id })))
+          await Promise.all(tabs.map((tab) => tab.untilShown(view, { user: { id } })))
+        }
+        await show('before', 'ContactQuery')
+        tabs.push(await openTab())
+        await show('also in a tab that was opened later', 'UserAccountsQuery')
+        expect(tokenRequests()).toBe(1)
+        await session.replaceKey()
+        await show('after', 'AccountsQuery')
         expect(tokenRequests()).toBe(2)
       })
 
