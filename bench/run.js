@@ -7,9 +7,9 @@ import { promisify } from 'node:util'
 import pg from 'pg'
 import { createCases, createKeptCases } from './cases.js'
 import { drawChart } from './chart.js'
+import { depthLines, measureDepth } from './depth.js'
 import { documentsLines, measureDocuments } from './documents.js'
 import { embeddedLines, measureEmbedded } from './embedded.js'
-import { growthLines, measureGrowth } from './growth.js'
 import { latencyLines, measureLatency } from './latency.js'
 import { checkAnswers, connections, loadServer, median, paceServer, readLookups } from './measure.js'
 import { readOptions } from './options.js'
@@ -89,10 +89,10 @@ async function measureAll(seeded, measured) {
     measured.j = { title: `GET /users of ${manyUsers} users`, stream: await measureStream(stream) }
   }
   if (options.only.includes('k')) {
-    const growth = await measureGrowth({ port: servers.gateway.port, url, sizes, log })
+    const depth = await measureDepth({ port: servers.gateway.port, url, sizes, log })
     measured.k = {
       title: 'a page of 20 users, by the size of the tenant and the depth of the page',
-      table: growthLines(growth),
+      table: depthLines(depth),
     }
   }
   if (options.only.includes('o')) {

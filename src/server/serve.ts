@@ -14,7 +14,7 @@ import { listen } from '../engine/http/server/listen.ts'
 import { createRecentWrites } from '../engine/limits/recent-writes.ts'
 import type { RedisConnection } from '../engine/limits/redis.ts'
 import { createLogger } from '../engine/telemetry/logger.ts'
-import { createMetrics, type Metrics } from '../engine/telemetry/metrics.ts'
+import { createMetrics, type Metrics, measureReadiness } from '../engine/telemetry/metrics.ts'
 import { runProcess } from './run-process.ts'
 import { readHandlers } from './start-work.ts'
 import { receiveStopSignals, stopResponding } from './stop.ts'
@@ -81,6 +81,7 @@ export async function serve(
         trustedDocuments,
         demoKey: config.showsDemoKey ? demoKey : undefined,
       })
+      measureReadiness(metrics, app.isReady)
       return {
         async begin() {
           const { host, port } = config

@@ -31,13 +31,14 @@ const groupedBy = (expr: string) =>
 
 describe('the dashboard and the alerts', () => {
   let gateway: RunningGateway
-  /** The types of the metrics of a gateway that runs, by their names. */
+  /** What a gateway shows that has served nothing yet, and the types of its metrics by their names. */
+  let text: string
   let served: Map<string, string>
 
   beforeAll(async () => {
     const port = await freePort()
     gateway = await startGateway({ DATA_DIR: 'memory', METRICS_PORT: String(port) })
-    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+    text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
     served = new Map([...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, name = '', type = '']) => [name, type]))
   })
   afterAll(() => gateway.stop())
@@ -71,6 +72,12 @@ describe('the dashboard and the alerts', () => {
       expect(left, expr).toEqual(expect.arrayContaining(inLegend))
     },
   )
+
+  it.each(ofAlerts)('count from 0, so that the first event is growth: $place', ({ expr }) => {
+    // The series of requests have the name of their operation. They grow with the second request.
+    const counters = metricsIn(expr).filter(({ name }) => served.get(name) === 'counter')
+    for (const { name } of counters) expect(text, expr).toMatch(new RegExp(`^${name}(\\{.*\\})? 0$`, 'm'))
+  })
 })
 
 it('series by key and by operation are not shown on the port of the gateway, which clients reach', async () => {
@@ -89,6 +96,20 @@ it('series by key and by operation are not shown on the port of the gateway, whi
     'fusion_http_request_duration_seconds_count{route="POST /graphql",operation="",status="200"} 1',
   )
   expect(text).not.toMatch(/OfOneTenant|spent_by_key|key=/)
+})
+
+it('pages within a minute when no gateway is ready, and within two when most requests fail', () => {
+  const { global } = parse(readPage(`${folder}/prometheus.yml`))
+  const seconds = (duration: string) => Number(/^(\d+)(s|m)$/.exec(duration)?.[1]) * (duration.endsWith('m') ? 60 : 1)
+  const lag = [global.scrape_interval, global.scrape_timeout, global.evaluation_interval].map(seconds)
+  const latest = (name: string) =>
+    seconds(rules.find(({ alert }) => alert === name)?.for ?? '') + lag.reduce((sum, one) => sum + one)
+  expect(latest('FusionGatewayDown')).toBe(55)
+  expect(readPage('docs/operating.md')).toMatch(/: 55 seconds for\s+`FusionGatewayDown`/)
+  // A series that begins with the first failure grows with the next scrape.
+  for (const name of ['FusionErrors', 'FusionFieldErrors', 'FusionShedding']) {
+    expect(latest(name) + seconds(global.scrape_interval), name).toBeLessThan(120)
+  }
 })
 
 it('each alert has a runbook to which it links, and each runbook an alert', () => {

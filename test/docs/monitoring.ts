@@ -6,6 +6,7 @@ import { readPage } from '../support/docs.ts'
 interface Rule {
   readonly alert: string
   readonly expr: string
+  readonly for?: string
   readonly labels: { readonly severity: string }
   readonly annotations: { readonly summary: string; readonly runbook_url: string }
 }

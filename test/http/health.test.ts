@@ -1,5 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
+import { Registry } from '@prometheus-io/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { measureReadiness } from '../../src/engine/telemetry/metrics.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 
 let app: TestApp
@@ -74,6 +76,24 @@ describe('the probes', () => {
     const [response, health] = [await ready(), await app.app.inject({ url: '/health' })]
     await runAsOwner('ALTER TABLE _prisma_migrations RENAME COLUMN away TO started_at')
     expect([response.statusCode, response.json(), health.statusCode]).toEqual([503, { status: 'not ready' }, 200])
+  })
+
+  it('have a metric that is right although nobody asks /ready', async () => {
+    const registry = new Registry()
+    measureReadiness({ registry }, app.app.isReady)
+    const shown = async () => /^fusion_ready \d$/m.exec(await registry.metrics())?.[0]
+    const { runAsOwner } = app.database
+    await expect.poll(shown).toBe('fusion_ready 1')
+    await runAsOwner('ALTER TABLE _prisma_migrations RENAME COLUMN started_at TO away')
+    await expect.poll(shown).toBe('fusion_ready 0')
+    await runAsOwner('ALTER TABLE _prisma_migrations RENAME COLUMN away TO started_at')
+    await expect.poll(shown).toBe('fusion_ready 1')
+  })
+
+  it('have a metric that is 0 while the check does not end, and does not wait for it', async () => {
+    const registry = new Registry()
+    measureReadiness({ registry }, () => new Promise(() => undefined))
+    expect(await registry.metrics()).toContain('fusion_ready 0')
   })
 
   it('do not include other paths that end in /health or /ready, which need a key', async () => {

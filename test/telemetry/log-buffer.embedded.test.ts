@@ -56,6 +56,18 @@ describe('the buffer of the log', () => {
     expect(drops()).toBe(5)
   })
 
+  it('says for how long the sink has accepted nothing', async () => {
+    const { buffer, sink } = createBuffer()
+    buffer.write('line\n')
+    expect(buffer.stalledSeconds()).toBe(0)
+    sink.isFull = true
+    const startedAt = performance.now()
+    await expect.poll(buffer.stalledSeconds).toBeGreaterThan(0.1)
+    expect(buffer.stalledSeconds()).toBeLessThanOrEqual((performance.now() - startedAt) / 1_000)
+    sink.isFull = false
+    await expect.poll(buffer.stalledSeconds).toBe(0)
+  })
+
   it('continues in the middle of a line that was written in part', async () => {
     const { buffer, sink, written } = createBuffer()
     sink.mostBytes = 30

@@ -40,6 +40,8 @@ export function createLogBuffer({ sink, maxBytes = 8 * 1024 * 1024, onDrop, onRe
   let allBytes = 0
   let dropped = 0
   let isFailing = false
+  /** Since when the sink has accepted nothing. */
+  let stalledAt: number | undefined
   let isScheduled = false
 
   /** Adds a line, which is written some milliseconds later. Never waits for the sink. */
@@ -89,6 +91,7 @@ export function createLogBuffer({ sink, maxBytes = 8 * 1024 * 1024, onDrop, onRe
     try {
       for (let chunk = chunks[0]; chunk; chunk = chunks[0]) {
         const written = sink(chunk)
+        stalledAt = undefined
         allBytes -= written
         if (written < chunk.length) chunks[0] = chunk.subarray(written)
         else chunks.shift()
@@ -96,6 +99,7 @@ export function createLogBuffer({ sink, maxBytes = 8 * 1024 * 1024, onDrop, onRe
       isFailing = false
     } catch {
       isFailing = true
+      stalledAt ??= performance.now()
       writeSoon()
     }
   }
@@ -106,7 +110,12 @@ export function createLogBuffer({ sink, maxBytes = 8 * 1024 * 1024, onDrop, onRe
     for (writeAll(); allBytes > 0 && performance.now() < deadline; writeAll()) sleepSync(pauseMilliseconds)
   }
 
-  return { write, end }
+  return {
+    write,
+    end,
+    /** How long the sink has accepted nothing, in seconds. */
+    stalledSeconds: () => (stalledAt === undefined ? 0 : (performance.now() - stalledAt) / 1_000),
+  }
 }
 
 function sleepSync(milliseconds: number): void {

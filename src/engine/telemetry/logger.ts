@@ -4,7 +4,7 @@ import { type DestinationStream, type Logger as PinoLogger, pino } from 'pino'
 import { causeOf } from '../db/errors.ts'
 import { createLogBuffer } from './log-buffer.ts'
 import { type DescribedError, formatOptions, type LogFormatName } from './log-formats.ts'
-import type { Metrics } from './metrics.ts'
+import { type Metrics, measureLog } from './metrics.ts'
 
 // Ours, not pino-pretty: that is 14 more packages, and loading them adds 64 ms to the start.
 
@@ -56,8 +56,8 @@ export interface LoggerOptions {
   readonly logLevel: string
   /** Without it, pino's own format. A terminal gets readable lines in any case. */
   readonly logFormat?: LogFormatName
-  /** Counts the lines that are dropped because stdout accepts none. */
-  readonly metrics?: Pick<Metrics, 'logLinesDropped'>
+  /** Get the lines that are dropped because stdout accepts none, and how long it has accepted none. */
+  readonly metrics?: Pick<Metrics, 'logLinesDropped' | 'registry'>
 }
 
 /**
@@ -77,6 +77,7 @@ export function createLogger(
     onDrop: () => metrics?.logLinesDropped.inc(),
     onRecover: (dropped) => log.warn({ dropped }, 'log lines were dropped'),
   })
+  if (metrics) measureLog(metrics, buffer.stalledSeconds)
   process.once('exit', buffer.end)
   const log = pino(options, isReadable ? createReadableLog(buffer) : buffer)
   return log

@@ -1,4 +1,5 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, type LabelValues, Registry } from '@prometheus-io/client'
 import { LRUCache } from 'lru-cache'
 import type { Connections } from '../db/driver.ts'
 import type { StatementEnd } from '../db/sql.ts'
@@ -34,6 +35,15 @@ export function createMetrics({ showsTenants = true } = {}) {
   const namesByTenant = new Map<string, number>()
   const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[] = []) =>
     new Counter({ name, help, labelNames, registers })
+  /**
+   * A counter whose series begin with 0. Prometheus knows no growth of a series that begins with the first event, so an
+   * alert would miss it.
+   */
+  const counterOf = <Label extends string>(name: string, help: string, label: Label, values: Iterable<string>) => {
+    const created = counter(name, help, [label])
+    for (const value of values) created.inc({ [label]: value } as LabelValues<Label>, 0)
+    return created
+  }
   const statementSeconds = new Histogram({
     name: 'fusion_sql_statement_duration_seconds',
     help: 'Duration of SQL statements, with the wait for a connection',
@@ -50,7 +60,12 @@ export function createMetrics({ showsTenants = true } = {}) {
   const refusals = counter('fusion_refusals_total', 'Requests and operations refused by limit (docs/limits.md)', [
     'limit',
   ])
-  const shed = counter('fusion_http_requests_shed_total', 'Requests rejected because of too much load', ['reason'])
+  const shed = counterOf(
+    'fusion_http_requests_shed_total',
+    'Requests rejected because of too much load',
+    'reason',
+    loadLimits,
+  )
   const rateLimited = counter('fusion_rate_limited_total', 'Operations rejected because too few points were left')
 
   return {
@@ -81,7 +96,10 @@ export function createMetrics({ showsTenants = true } = {}) {
       registers,
     }),
 
-    graphqlErrors: counter('fusion_graphql_errors_total', 'Errors of executed operations by code', ['code']),
+    graphqlErrors: counterOf('fusion_graphql_errors_total', 'Errors of executed operations by code', 'code', [
+      'INTERNAL',
+      'SERVICE_UNAVAILABLE',
+    ]),
 
     operationRuns: counter(
       'fusion_graphql_runs_total',
@@ -126,22 +144,25 @@ export function createMetrics({ showsTenants = true } = {}) {
       registers,
     }),
 
-    jobAttempts: counter(
+    jobAttempts: counterOf(
       'fusion_job_attempts_total',
       'Attempts of jobs that have ended by outcome: succeeded, failed, retried later, or lease_lost by a worker that has gone',
-      ['outcome'],
+      'outcome',
+      ['succeeded', 'failed', 'retried', 'lease_lost'],
     ),
 
-    webhookDeliveries: counter(
+    webhookDeliveries: counterOf(
       'fusion_webhook_deliveries_total',
       'Attempts to deliver an event to a webhook by outcome: succeeded, failed, or postponed without asking the endpoint',
-      ['outcome'],
+      'outcome',
+      ['succeeded', 'failed', 'postponed'],
     ),
 
-    webhooksDisabled: counter(
+    webhooksDisabled: counterOf(
       'fusion_webhooks_disabled_total',
       'Webhooks that the gateway has disabled by reason: gone (410), failing (for five days), key (revoked or expired)',
-      ['reason'],
+      'reason',
+      ['gone', 'failing', 'key'],
     ),
 
     logLinesDropped: counter(
@@ -204,6 +225,38 @@ export function measureProcess({ registry }: Metrics, connections: () => Connect
       this.set({ state: 'in_use' }, inUse)
       this.set({ state: 'idle' }, idle)
       this.set({ state: 'waiting' }, waiting)
+    },
+  })
+}
+
+/** How long a scrape waits for a check of readiness. A probe waits as long (deploy/kubernetes/gateway.yaml). */
+const readinessMilliseconds = 2_000
+
+/**
+ * Adds whether a gateway is ready, as `/ready` says. Each scrape checks it, so the answer is right although nobody asks
+ * `/ready`. A check that takes too long counts as failed, as it does for a probe.
+ */
+export function measureReadiness({ registry }: Pick<Metrics, 'registry'>, isReady: () => Promise<boolean>): void {
+  new Gauge({
+    name: 'fusion_ready',
+    help: '1 while /ready answers 200, for one of several processes at least; 0 otherwise',
+    aggregator: 'max',
+    registers: [registry],
+    async collect() {
+      this.set(Number(await Promise.race([isReady(), sleep(readinessMilliseconds, false, { ref: false })])))
+    },
+  })
+}
+
+/** Adds how long standard output has accepted no line of the log. */
+export function measureLog({ registry }: Pick<Metrics, 'registry'>, stalledSeconds: () => number): void {
+  new Gauge({
+    name: 'fusion_log_stalled_seconds',
+    help: 'How long standard output has accepted no line of the log; 0 otherwise. Lines that wait are lost with the process',
+    aggregator: 'max',
+    registers: [registry],
+    collect() {
+      this.set(stalledSeconds())
     },
   })
 }

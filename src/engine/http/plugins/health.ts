@@ -5,6 +5,13 @@ import { readMigrationStatus } from '../../db/migrations/migrations.ts'
 import { readWriteProblems } from '../../db/write-problems.ts'
 import { routePlugin } from '../plugin.ts'
 
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Checks whether `/ready` responds with 200 now. */
+    isReady(): Promise<boolean>
+  }
+}
+
 /** How long everyone gets the result of a check. */
 const maxAgeMilliseconds = 1_000
 
@@ -27,7 +34,7 @@ export const health = routePlugin<{ database: Database; draining?: AbortSignal |
     let result: Promise<boolean> | undefined
     let validUntil = Number.POSITIVE_INFINITY
 
-    function isReady(): Promise<boolean> {
+    function isUsable(): Promise<boolean> {
       if (result === undefined || performance.now() > validUntil) {
         validUntil = Number.POSITIVE_INFINITY
         result = check(database, app.log).finally(() => {
@@ -37,13 +44,14 @@ export const health = routePlugin<{ database: Database; draining?: AbortSignal |
       return result
     }
 
+    app.decorate('isReady', async () => !isStopping && !draining?.aborted && (await isUsable()))
+
     app.route({ method: ['GET', 'HEAD'], url: '/health', handler: async () => ({ status: 'ok' }) })
 
     app.route({
       method: ['GET', 'HEAD'],
       url: '/ready',
-      handler: async (_request, reply) =>
-        !isStopping && !draining?.aborted && (await isReady()) ? { status: 'ready' } : notReady(reply),
+      handler: async (_request, reply) => ((await app.isReady()) ? { status: 'ready' } : notReady(reply)),
     })
   },
 )
