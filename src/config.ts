@@ -101,7 +101,6 @@ export const environment = z.object({
   DATABASE_URL: postgresUrl().optional(),
   DATABASE_DIRECT_URL: postgresUrl().optional(),
   DATABASE_REPLICA_URLS: postgresUrls(),
-  DATABASE_NODES: z.enum(['follow'], 'must be "follow", or unset').optional(),
   DATABASE_POOL_SIZE: integer('a number of connections from 1 to 1000', 1, 1_000).default(10),
   DATABASE_STATEMENT_TIMEOUT: seconds().default(4_000),
   DATA_DIR: z.string().default('./data'),
@@ -315,9 +314,6 @@ function databaseOf(env: Environment): DatabaseLocation {
   if (url === undefined && replicas.length > 0) {
     throw new OperatorError('DATABASE_REPLICA_URLS needs DATABASE_URL, the URL of the primary.')
   }
-  if (url === undefined && env.DATABASE_NODES !== undefined) {
-    throw new OperatorError('DATABASE_NODES needs DATABASE_URL, the URL of a node of Citus.')
-  }
   if (url === undefined) return { kind: 'embedded', dataDir: env.DATA_DIR }
   return {
     kind: 'postgresql',
@@ -329,7 +325,6 @@ function databaseOf(env: Environment): DatabaseLocation {
       acquireMilliseconds: 5_000,
       statementMilliseconds: env.DATABASE_STATEMENT_TIMEOUT,
     },
-    followsNodes: env.DATABASE_NODES === 'follow',
     replicas: replicas.length > 0 ? { urls: replicas, lagMilliseconds: 5_000 } : undefined,
   }
 }

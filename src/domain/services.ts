@@ -61,6 +61,7 @@ export function createServices(
         if (writer === undefined) return
         options.logger?.warn({ seconds: Math.round(seconds), writer }, 'events wait for a transaction that stays open')
       },
+      onRead: (isRead) => metrics.noteNumbers('events', isRead),
       onError: (error) => options.logger?.warn({ err: error }, 'the event log could not be read; it is tried again'),
     }),
   }

@@ -145,6 +145,7 @@ export function createContext(
   { viewer, log, statements, trace, client }: RequestParts,
 ): Context {
   const { tenantAppId, userId } = viewer
+  statements.tenantAppId = tenantAppId
   const owner = { tenantAppId, within: userId === undefined ? undefined : { model: reading.userModel, id: userId } }
   const limits = {
     search: <Result>(read: () => Promise<Result>) => waitFor(statements, () => queues.searches.run(viewer, read)),

@@ -8,7 +8,8 @@ import { createServices } from '../domain/services.ts'
 import { startUsageWriter } from '../domain/usage/write-usage.ts'
 import type { Services } from '../engine/context.ts'
 import { type Database, type DatabaseOptions, openDatabase } from '../engine/db/database.ts'
-import { requireLayout, watchPlacement } from '../engine/db/distribution/layout.ts'
+import { followLayout, watchPlacement } from '../engine/db/distribution/layout.ts'
+import type { NodeObserver } from '../engine/db/driver.ts'
 import { isNotThereYet } from '../engine/db/errors.ts'
 import { deployMigrations, mayHavePreviousRelease, requireMigrations } from '../engine/db/migrations/migrations.ts'
 import { statement } from '../engine/db/statement.ts'
@@ -117,7 +118,7 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
   const redis = await openRedis(config, logger)
   opened.defer(() => redis?.close())
   await prepareDatabase(database, options)
-  await requireLayout(database)
+  await followLayout(database, logNode(logger))
   await logWriteProblems(database.sql, logger)
   await alignEventIds(database, logger)
   const hasPreviousRelease = await mayHavePreviousRelease(database.sql)
@@ -150,12 +151,19 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
   opened.defer(async () => void (await Promise.all([own.stop?.(), work.stop()])))
   await own.begin()
   const problem = await untilStopped(database, toldToStop)
-  if (problem) logger.error({ err: problem }, 'shards were moved')
+  if (problem) logger.error({ err: problem }, 'shards were moved, or a node is another server')
   logger.info('stopping')
   exitAtLatest(config.shutdownMilliseconds, logger)
   await opened.disposeAsync()
   logger.info('stopped')
   if (problem) throw problem
+}
+
+function logNode(logger: Logger): NodeObserver {
+  return (node, problem) => {
+    if (problem === undefined) logger.info({ node }, 'a node of the database answers again')
+    else logger.warn({ node, err: problem }, 'a node of the database does not answer: its tenants get errors')
+  }
 }
 
 /** Waits until the process is told to stop, or cannot go on. Returns what an operator has to do then. */

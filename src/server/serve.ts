@@ -71,7 +71,7 @@ export async function serve(
         ...config,
         trustedIssuers: await openTrustedIssuersOf(config, database, logger),
         draining,
-        maxConnections: maxConnectionsOf(config, await database.driver.readPlacement?.()),
+        maxConnections: maxConnectionsOf(config, database.driver.nodes?.().length),
         metricsSource: supervisor?.metrics,
         services,
         logger,
@@ -175,14 +175,15 @@ const minShare = 1 / 4
 /** The descriptors that the connections of clients must leave for a process that serves. */
 function reservedDescriptors(
   { database, metricsPort }: Pick<Config, 'database' | 'metricsPort'>,
-  servers: number,
+  nodes: number,
 ): number {
   const metrics = metricsPort === undefined ? 0 : maxMetricsConnections
   if (database.kind === 'embedded') return ownDescriptors + embeddedDescriptors + metrics
   const { pool, replicas } = database
   const size = pool?.size ?? 0
-  // Two more connections to the primary listen and probe, and one more to each server watches the lag of the replicas.
-  const connections = servers * size + 3 + (replicas?.urls.length ?? 0) * (size + 1)
+  // Two more connections to the primary listen and probe, and one more to each server watches the lag of the replicas, or
+  // checks a node.
+  const connections = size + 3 + (nodes + (replicas?.urls.length ?? 0)) * (size + 1)
   return ownDescriptors + connections + metrics
 }
 
@@ -190,13 +191,13 @@ function reservedDescriptors(
  * The number of client connections that leaves enough descriptors for the database and everything else. A process
  * without a free descriptor can neither connect to the database again nor open a file.
  *
- * @param servers how many nodes of a distributed database it follows
+ * @param nodes how many nodes of a distributed database it follows
  * @returns undefined if there is no limit, or it is unknown
  */
-function maxConnectionsOf(config: Pick<Config, 'database' | 'metricsPort'>, servers = 1): number | undefined {
+function maxConnectionsOf(config: Pick<Config, 'database' | 'metricsPort'>, nodes = 0): number | undefined {
   const limit = readDescriptorLimit()
   if (limit === undefined) return undefined
-  return Math.max(Math.floor(limit * minShare), limit - reservedDescriptors(config, servers))
+  return Math.max(Math.floor(limit * minShare), limit - reservedDescriptors(config, nodes))
 }
 
 /**

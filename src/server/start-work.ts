@@ -59,8 +59,11 @@ export function startMaintenance(options: MaintenanceOptions): () => Promise<voi
     })
 
   async function removeOld(): Promise<void> {
-    if (retentionDays > 0) await jobs.removeFinished(retentionDays)
-    await options.tidyUp?.()
+    try {
+      if (retentionDays > 0) await jobs.removeFinished(retentionDays)
+    } finally {
+      await options.tidyUp?.()
+    }
   }
 
   // A search for deleted users can take a while, and must not delay the jobs of workers that are gone.
@@ -113,15 +116,27 @@ export function startWork(services: Services, options: StartWorkOptions): Work {
   const { database, jobs, events, deliveries } = services
   const { logger: log, jobRetentionDays: retentionDays, eventRetentionDays, handlers } = options
   const { concurrency, leaseSeconds = 30 } = options
-  const tidyUp = async () => {
-    await removeExpiredResponses(database)
-    await removeEndedKeys(database)
-    if (eventRetentionDays > 0) {
-      await createEventLog(database).removeOlderThan(eventRetentionDays)
-      await deliveries.removeOld()
-    }
-    if (options.usageRetentionDays > 0) await removeOldUsage(database, options.usageRetentionDays)
-    if (!database.driver.gathersStatistics) await database.sql.runScript('ANALYZE')
+  async function removeOldEvents(): Promise<void> {
+    if (eventRetentionDays === 0) return
+    await createEventLog(database).removeOlderThan(eventRetentionDays)
+    await deliveries.removeOld()
+  }
+  /** One after the other. What fails for the tenants of one server keeps nothing else from being done. */
+  async function tidyUp(): Promise<void> {
+    const parts = [
+      () => removeExpiredResponses(database),
+      () => removeEndedKeys(database),
+      removeOldEvents,
+      async () => {
+        if (options.usageRetentionDays > 0) await removeOldUsage(database, options.usageRetentionDays)
+      },
+      async () => {
+        if (!database.driver.gathersStatistics) await database.sql.runScript('ANALYZE')
+      },
+    ]
+    const errors: unknown[] = []
+    for (const tidy of parts) await tidy().catch((error: unknown) => errors.push(error))
+    if (errors.length > 0) throw errors[0]
   }
   const erase = () => eraseUsers(database)
   const stopMaintenance = startMaintenance({ jobs, log, retentionDays, erase, tidyUp })

@@ -81,13 +81,6 @@ describe('fusion', () => {
     expect(readConfig({ [name]: '' })).toEqual(readConfig({}))
   })
 
-  it('rejects another value of DATABASE_NODES, and one without a server', async () => {
-    const wrong = await runHere(['serve'], { DATABASE_URL: 'postgresql://host/db', DATABASE_NODES: 'all' })
-    expect(wrong).toMatchObject({ code: 1, stderr: 'DATABASE_NODES must be "follow", or unset\n' })
-    const alone = await runHere(['serve'], { DATABASE_NODES: 'follow' })
-    expect(alone).toMatchObject({ code: 1, stderr: expect.stringContaining('DATABASE_NODES needs DATABASE_URL') })
-  })
-
   it('rejects the parts of a database URL that would have no effect', async () => {
     const urls = {
       DATABASE_URL: 'postgresql://user:secret@one,two/db?schema=other&sslmode=disable',

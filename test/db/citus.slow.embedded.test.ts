@@ -98,8 +98,6 @@ describe.skipIf(!serverUrl)('migrate distribute', () => {
 describe.skipIf(!serverUrl)('serve and work', () => {
   it('accept a database that migrate distribute has distributed', async () => {
     expect((await fusion(['serve'], env)).stderr).toContain('nowhere.invalid')
-    const following = { ...env, DATABASE_NODES: 'follow' }
-    expect((await fusion(['serve'], following)).stderr).toContain('nowhere.invalid')
   })
 
   it('accept it at each node, where commands that change it name the coordinator', async () => {
@@ -110,16 +108,6 @@ describe.skipIf(!serverUrl)('serve and work', () => {
       const refused = { code: 1, stderr: expect.stringContaining(`the nodes know as ${new URL(urlOf()).host}`) }
       expect(await fusion(['migrate', 'distribute', '--node', node], atNode)).toMatchObject(refused)
     }
-  })
-
-  it('refuse to follow nodes of a server whose tables are not distributed', async () => {
-    const url = urlOf(undefined, `${name}_plain`)
-    await run(urlOf(undefined, 'postgres'), `CREATE DATABASE ${name}_plain`)
-    const plain = { ...env, DATABASE_URL: url, DATABASE_NODES: 'follow' }
-    expect(await fusion(['migrate', 'deploy'], plain)).toMatchObject({ code: 0 })
-    const refused = { code: 1, stderr: expect.stringContaining('DATABASE_NODES is set') }
-    expect(await fusion(['serve'], plain)).toMatchObject(refused)
-    await run(urlOf(undefined, 'postgres'), `DROP DATABASE ${name}_plain WITH (FORCE)`)
   })
 
   it('refuse it after Citus has moved a shard, until the command is run again', async () => {

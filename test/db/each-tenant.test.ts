@@ -19,19 +19,20 @@ describe('work for all tenants', () => {
   it('is done for those after one whose work fails, and then rejects with its error', async () => {
     const { sql } = app.database
     const changed: string[] = []
-    const work = sumOfTenants(sql, { list }, async (name) => {
+    const work = sumOfTenants(sql, await sql.query(list), async (name) => {
       const rows = await sql.execute(name === 'One' ? failing : rename, name === 'One' ? [] : [name])
       changed.push(name)
       return rows
     })
     await expect(work).rejects.toThrow(/invalid input syntax for type integer/)
     expect(changed).toEqual(['Three', 'Two'])
-    expect(await sumOfTenants(sql, { list }, (name) => sql.execute(rename, [name]))).toBe(3)
+    expect(await sumOfTenants(sql, await sql.query(list), (name) => sql.execute(rename, [name]))).toBe(3)
   })
 
   it('ends at once if no statement reaches the server', async () => {
     const tried: string[] = []
-    const work = sumOfTenants(app.database.sql, { list }, async (name) => {
+    const { sql } = app.database
+    const work = sumOfTenants(sql, await sql.query(list), async (name) => {
       tried.push(name)
       throw new ConnectError('The server does not run.')
     })

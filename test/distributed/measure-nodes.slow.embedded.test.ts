@@ -3,6 +3,7 @@ import { type Database, openDatabase } from '../../src/engine/db/database.ts'
 import { measureNodes } from '../../src/engine/telemetry/measure-nodes.ts'
 import { createMetrics } from '../../src/engine/telemetry/metrics.ts'
 import { fusion } from '../support/cli.ts'
+import { followNodes } from '../support/database.ts'
 import { prepare } from '../support/gateway.ts'
 import { locationOf } from '../support/settings.ts'
 import { type CitusServers, canCreateCitus, createCitusServers } from './citus-servers.ts'
@@ -11,6 +12,7 @@ import { type CitusServers, canCreateCitus, createCitusServers } from './citus-s
 describe.skipIf(!process.env['TEST_CITUS_URL'] || !canCreateCitus)('the metrics of a distributed database', () => {
   let servers: CitusServers
   let database: Database
+  const metrics = createMetrics()
 
   beforeAll(async () => {
     servers = await createCitusServers(2)
@@ -19,30 +21,31 @@ describe.skipIf(!process.env['TEST_CITUS_URL'] || !canCreateCitus)('the metrics 
     const env = { DATABASE_URL: servers.coordinator.adminUrl }
     expect(await fusion(['migrate', 'distribute', '--shards', '4', ...options], env)).toMatchObject({ code: 0 })
     database = await openDatabase(locationOf(servers.coordinator.url))
-    await database.prisma.tenantApp.count()
+    await followNodes(database)
+    measureNodes(metrics, database)
   }, 120_000)
   afterAll(async () => {
     await database?.close()
     await servers?.remove()
   })
 
-  /** What the metrics of a new process say of each node, in the order of the nodes. */
+  /** What the metrics say of each node, in the order of the nodes. */
   async function readNodes(): Promise<number[]> {
-    const metrics = createMetrics()
-    measureNodes(metrics, database)
-    const gauge = metrics.registry.getSingleMetric('fusion_node_usable')
-    const read = async () => (await gauge?.get())?.values ?? []
-    // The first scrape starts to read.
-    await expect.poll(async () => (await read()).length).toBe(2)
-    const byNode = new Map((await read()).map(({ labels, value }) => [labels['node'], value]))
+    const values = (await metrics.registry.getSingleMetric('fusion_node_usable')?.get())?.values ?? []
+    const byNode = new Map(values.map(({ labels, value }) => [labels['node'], value]))
     return servers.nodes.map(({ adminUrl }) => byNode.get(new URL(adminUrl).host) ?? Number.NaN)
   }
 
-  it('name the node that is down, until it is back', async () => {
+  it('name the node that is down or hangs, until it is back', async () => {
+    const [, node] = servers.nodes
     expect(await readNodes()).toEqual([1, 1])
-    await servers.nodes[1]?.stop('immediate')
-    expect(await readNodes()).toEqual([1, 0])
-    await servers.nodes[1]?.start()
-    expect(await readNodes()).toEqual([1, 1])
+    await node?.stop('immediate')
+    await expect.poll(readNodes, { timeout: 10_000 }).toEqual([1, 0])
+    await node?.start()
+    await expect.poll(readNodes, { timeout: 10_000 }).toEqual([1, 1])
+    node?.freeze()
+    await expect.poll(readNodes, { timeout: 10_000 }).toEqual([1, 0])
+    node?.thaw()
+    await expect.poll(readNodes, { timeout: 10_000 }).toEqual([1, 1])
   }, 60_000)
 })

@@ -2,15 +2,19 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createKey } from '../../src/domain/credential/key.service.ts'
+import { startWorker } from '../../src/domain/job/worker/worker.ts'
 import { createTenant } from '../../src/domain/tenant/tenant.service.ts'
 import { type Database, openDatabase } from '../../src/engine/db/database.ts'
+import { createFairQueues, createWriteQueue } from '../../src/engine/limits/fair-queue.ts'
 import { createKeyRing } from '../../src/engine/secrets/key-ring.ts'
+import { startMaintenance } from '../../src/server/start-work.ts'
 import type { GraphQLResponse, TestTenant } from '../support/app.ts'
-import { fusion } from '../support/cli.ts'
-import type { Cluster } from '../support/cluster.ts'
+import { fusion, startCommand, startGateway } from '../support/cli.ts'
+import { type Cluster, freePort } from '../support/cluster.ts'
+import { followNodes } from '../support/database.ts'
 import { createGateway, type Gateway, prepare } from '../support/gateway.ts'
 import { locationOf, settings } from '../support/settings.ts'
-import { type Receiver, startDeliveriesOf, startReceiver, webhookClient } from '../support/webhooks.ts'
+import { type Receiver, silentLog, startDeliveriesOf, startReceiver, webhookClient } from '../support/webhooks.ts'
 import { type CitusServers, canCreateCitus, createCitusServers } from './citus-servers.ts'
 import { followFeed } from './load.ts'
 import { createTenantOn } from './nodes.ts'
@@ -36,9 +40,11 @@ beforeAll(async () => {
   const options = servers.nodes.flatMap((server) => ['--node', hostOf(server)])
   const env = { DATABASE_URL: servers.coordinator.adminUrl }
   expect(await fusion(['migrate', 'distribute', '--shards', '4', ...options], env)).toMatchObject({ code: 0 })
-  database = await openDatabase(locationOf(servers.coordinator.url))
+  const queues = createFairQueues()
+  database = await openDatabase(locationOf(servers.coordinator.url), { runWrite: createWriteQueue(queues) })
+  await followNodes(database)
   const keyRing = createKeyRing([randomBytes(32)])
-  gateway = await createGateway(database, { ...settings, keyRing, fetchPrivateNetworks: true })
+  gateway = await createGateway(database, { ...settings, queues, keyRing, fetchPrivateNetworks: true })
   let tenants = 0
   const createOne = async () => {
     tenants += 1
@@ -62,45 +68,69 @@ async function graphql<Data>({ key }: TestTenant, query: string, variables?: Rec
   return response.json() as GraphQLResponse<Data>
 }
 
+type WhileDown = () => Promise<void>
+
 async function restart(): Promise<void> {
   await node.stop('fast')
   await node.start()
 }
 
-/** @param whileDown called when the node does not run */
-async function kill(whileDown: () => Promise<void>): Promise<void> {
-  node.kill()
-  await whileDown()
-  // Its processes may need a moment to end.
+/** Its processes may need a moment to end. */
+async function startAgain(): Promise<void> {
   const start = () =>
     node.start().then(
       () => true,
       () => false,
     )
-  await expect.poll(start).toBe(true)
+  await expect.poll(start, { timeout: 10_000 }).toBe(true)
+}
+
+/** @param whileDown called when the node does not run */
+async function kill(whileDown: WhileDown): Promise<void> {
+  node.kill()
+  await whileDown()
+  await startAgain()
+}
+
+async function freeze(whileDown: WhileDown): Promise<void> {
+  node.freeze()
+  await whileDown().finally(() => node.thaw())
 }
 
 interface Client {
   /** The ids of users that were created. */
   readonly created: string[]
+  /** The ids of jobs that were created. */
+  readonly jobs: string[]
   readonly errors: string[]
   readonly milliseconds: number[]
   stop(): Promise<void>
 }
 
-const mutation =
-  'mutation { createUser(input: { name: "A", email: "a@example.com", phone: "1" }) { user { id } userErrors { code } } }'
+const mutation = `mutation ($mark: JSONObject!) {
+  createUser(input: { name: "A", email: "a@example.com", phone: "1" }) { user { id } userErrors { code } }
+  createJob(input: { jobType: "mark", payload: $mark }) { job { id } }
+}`
 
-/** Creates users of a tenant, one after the other. */
+interface Created {
+  readonly createUser: { readonly user: { readonly id: string } } | null
+  readonly createJob: { readonly job: { readonly id: string } } | null
+}
+
+/** Creates users and jobs of a tenant, one after the other. */
 function startClient(tenant: TestTenant): Client {
-  const client = { created: [] as string[], errors: [] as string[], milliseconds: [] as number[] }
+  const client = { created: [] as string[], jobs: [] as string[], errors: [] as string[], milliseconds: [] as number[] }
   let isOver = false
+  let sent = 0
   const send = async () => {
     while (!isOver) {
+      sent += 1
       const startedAt = performance.now()
-      const { data: result, errors } = await graphql<{ createUser: { user: { id: string } } | null }>(tenant, mutation)
+      const mark = { mark: `${tenant.tenantAppId} ${sent}` }
+      const { data: result, errors } = await graphql<Created>(tenant, mutation, { mark })
       client.milliseconds.push(performance.now() - startedAt)
       if (result?.createUser) client.created.push(result.createUser.user.id)
+      if (result?.createJob) client.jobs.push(result.createJob.job.id)
       for (const error of errors ?? []) client.errors.push(String(error.extensions['code']))
       await sleep(20)
     }
@@ -111,6 +141,32 @@ function startClient(tenant: TestTenant): Client {
     async stop() {
       isOver = true
       await sending
+    },
+  }
+}
+
+/** Runs the jobs of all tenants. */
+function startJobs() {
+  const { jobs, events } = gateway.services
+  const marks: string[] = []
+  const handler = async ({ mark }: { readonly mark: string }) => void marks.push(mark)
+  const log = { ...silentLog, info: () => undefined } as never
+  const worker = startWorker({
+    jobs,
+    events,
+    log,
+    handlers: new Map([['mark', handler]]),
+    concurrency: 10,
+    leaseSeconds: 5,
+    pollMilliseconds: 200,
+  })
+  const stopMaintenance = startMaintenance({ jobs, log, retentionDays: 30, intervalMilliseconds: 500 })
+  return {
+    /** Those of the jobs that have run, one for each time. */
+    marks,
+    async stop() {
+      await worker.stop(5_000)
+      await stopMaintenance()
     },
   }
 }
@@ -129,41 +185,125 @@ describe.skipIf(!isTested)('a node that fails', () => {
   it.each([
     ['is restarted', restart],
     ['is killed, and started again', kill],
-  ])('%s: its tenants get 503 and come back, and others notice nothing', async (_, fail) => {
-    const tenants = [failing, other]
-    const readers = await Promise.all(tenants.map((tenant) => followFeed(gateway, tenant)))
-    const receivers = await Promise.all(tenants.map(receive))
-    const stopDeliveries = startDeliveriesOf(gateway)
-    const clients = tenants.map(startClient) as [Client, Client]
-    onTestFinished(async () => {
+    ['hangs, and goes on', freeze],
+  ])(
+    '%s: its tenants get 503 and come back, and others notice nothing',
+    async (_, fail) => {
+      const tenants = [failing, other]
+      const readers = await Promise.all(tenants.map((tenant) => followFeed(gateway, tenant)))
+      const receivers = await Promise.all(tenants.map(receive))
+      const stopDeliveries = startDeliveriesOf(gateway)
+      const jobs = startJobs()
+      const clients = tenants.map(startClient) as [Client, Client]
+      onTestFinished(async () => {
+        for (const client of clients) await client.stop()
+        await stopDeliveries()
+        await jobs.stop()
+        for (const reader of readers) reader.stop()
+        for (const receiver of receivers) await receiver.close()
+      })
+      await sleep(1_000)
+      await fail(async () => {
+        /** How much of each kind the tenant of the other node has. */
+        const countOthers = () => [
+          readers[1]?.received.length ?? 0,
+          receivers[1]?.messages.length ?? 0,
+          jobs.marks.filter((mark) => mark.startsWith(other.tenantAppId)).length,
+          clients[1].created.length,
+        ]
+        // Long enough for all that waits for the node to have given up.
+        await sleep(7_000)
+        const before = countOthers()
+        const more = () => Math.min(...countOthers().map((count, kind) => count - (before[kind] ?? 0)))
+        await expect.poll(more, { timeout: 10_000 }).toBeGreaterThan(10)
+      })
+      const after = clients[0].created.length
+      await expect.poll(() => clients[0].created.length, { timeout: 10_000 }).toBeGreaterThan(after + 10)
       for (const client of clients) await client.stop()
-      await stopDeliveries()
-      for (const reader of readers) reader.stop()
-      for (const receiver of receivers) await receiver.close()
-    })
-    await sleep(1_000)
-    await fail(async () => {
-      const before = readers[1]?.received.length ?? 0
-      await expect.poll(() => readers[1]?.received.length, { timeout: 3_000 }).toBeGreaterThan(before + 10)
-    })
-    const after = clients[0].created.length
-    await expect.poll(() => clients[0].created.length).toBeGreaterThan(after + 10)
-    for (const client of clients) await client.stop()
-    const [ofFailing, ofOther] = clients
-    expect([...new Set(ofFailing.errors)]).toEqual(['SERVICE_UNAVAILABLE'])
-    expect(ofOther.errors).toEqual([])
-    expect(p99(ofOther.milliseconds)).toBeLessThan(1_000)
-    for (const [index, { created }] of clients.entries()) {
-      const { received, tenantAppId } = readers[index] as (typeof readers)[number]
-      const log = await database.prisma.event.findMany({ where: { tenantAppId }, orderBy: { id: 'asc' } })
-      await expect.poll(() => received.at(-1)).toBe(log.at(-1)?.id)
-      const followed = log.slice(-received.length)
-      expect(received).toEqual(followed.map(({ id }) => id))
-      expect(followed.map(({ resourceId }) => resourceId)).toEqual(expect.arrayContaining(created))
-      // The deliverer could not record what it held when the node failed: as when its lease has expired.
-      const held = { tenantAppId, status: 'RUNNING' }
-      await database.prisma.webhookDelivery.updateMany({ where: held, data: { nextAttemptAt: new Date(0) } })
-      await expect.poll(() => created.filter((id) => !idsIn(receivers[index] as Receiver).includes(id))).toEqual([])
-    }
-  })
+      const [ofFailing, ofOther] = clients
+      expect([...new Set(ofFailing.errors)]).toEqual(['SERVICE_UNAVAILABLE'])
+      expect(ofOther.errors).toEqual([])
+      expect(p99(ofOther.milliseconds)).toBeLessThan(1_000)
+      for (const [index, { created, jobs: ids }] of clients.entries()) {
+        const { received, tenantAppId } = readers[index] as (typeof readers)[number]
+        // The deliverer could not record what it held when the node failed: as when its lease has expired.
+        const held = { tenantAppId, status: 'RUNNING' }
+        await database.prisma.webhookDelivery.updateMany({ where: held, data: { nextAttemptAt: new Date(0) } })
+        const unfinished = { tenantAppId, status: { not: 'SUCCEEDED' as const } }
+        await expect.poll(() => database.prisma.job.count({ where: unfinished }), { timeout: 20_000 }).toBe(0)
+        const stored = await database.prisma.job.findMany({ where: { tenantAppId, id: { in: ids } } })
+        expect(stored.length).toBe(ids.length)
+        const own = jobs.marks.filter((mark) => mark.startsWith(tenantAppId))
+        // A job runs again only if the node failed while it ran.
+        const again = own.length - new Set(own).size
+        expect(again).toBeLessThanOrEqual(index === 0 ? 10 : 0)
+        const log = await database.prisma.event.findMany({ where: { tenantAppId }, orderBy: { id: 'asc' } })
+        await expect.poll(() => received.at(-1), { timeout: 10_000 }).toBe(log.at(-1)?.id)
+        const followed = log.slice(-received.length)
+        expect(received).toEqual(followed.map(({ id }) => id))
+        expect(followed.map(({ resourceId }) => resourceId)).toEqual(expect.arrayContaining(created))
+        const missing = () => created.filter((id) => !idsIn(receivers[index] as Receiver).includes(id))
+        await expect.poll(missing, { timeout: 20_000 }).toEqual([])
+      }
+    },
+    120_000,
+  )
+})
+
+describe.skipIf(!isTested)('serve and work', () => {
+  const handlers = ['--handlers', 'test/fixtures/handlers.ts']
+  const job = 'mutation { createJob(input: { jobType: "count_up" }) { job { id } } }'
+
+  it.each([
+    ['does not run', () => node.kill(), startAgain],
+    ['hangs', () => node.freeze(), async () => node.thaw()],
+  ])(
+    'start while a node %s, serve the tenants of others, and take it in when it is back',
+    async (_, stop, start) => {
+      const created = await graphql<{ createJob: { job: { id: string } } }>(failing, job)
+      const waiting = created.data?.createJob.job.id
+      stop()
+      onTestFinished(start)
+      const metrics = await freePort()
+      const env = { DATABASE_URL: servers.coordinator.url }
+      const [server, worker] = await Promise.all([
+        startGateway({ ...env, METRICS_PORT: String(metrics) }, []),
+        startCommand(['work', ...handlers], env, 'working'),
+      ])
+      onTestFinished(async () => {
+        await Promise.all([server.stop('SIGKILL'), worker.stop('SIGKILL')])
+      })
+      for (const process of [server, worker])
+        expect(process.output()).toContain('a node of the database does not answer')
+      const post = async ({ key }: TestTenant, query: string) => {
+        const headers = { 'x-api-key': key, 'content-type': 'application/json' }
+        const body = JSON.stringify({ query })
+        const response = await fetch(`${server.address}/graphql`, { method: 'POST', headers, body })
+        return (await response.json()) as {
+          data: Record<string, { job: { id: string; status: string } }>
+          errors?: unknown
+        }
+      }
+      const isUsable = async () => {
+        const text = await (await fetch(`http://127.0.0.1:${metrics}/metrics`)).text()
+        return text.includes(`fusion_node_usable{node="${hostOf(node)}"} 1`)
+      }
+      const statusOf = async (tenant: TestTenant, id: string | undefined) => {
+        const { data } = await post(tenant, `{ job(id: "${id}") { status } }`)
+        return (data?.['job'] as unknown as { status: string } | null)?.status
+      }
+      expect(await isUsable()).toBe(false)
+      expect(await post(failing, '{ users { nodes { id } } }')).toMatchObject({
+        errors: [{ extensions: { code: 'SERVICE_UNAVAILABLE' } }],
+      })
+      const ofOther = (await post(other, job)).data['createJob']?.job.id
+      await expect.poll(() => statusOf(other, ofOther), { timeout: 20_000 }).toBe('SUCCEEDED')
+
+      await start()
+      await expect.poll(isUsable, { timeout: 20_000 }).toBe(true)
+      await expect.poll(() => statusOf(failing, waiting), { timeout: 20_000 }).toBe('SUCCEEDED')
+      expect(server.output()).toContain('a node of the database answers again')
+    },
+    120_000,
+  )
 })

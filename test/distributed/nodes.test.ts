@@ -7,7 +7,7 @@ import { requireLayout } from '../../src/engine/db/distribution/layout.ts'
 import { openPostgres } from '../../src/engine/db/postgres/postgres.ts'
 import { insertRow } from '../../src/engine/db/write/insert.ts'
 import { rowsOf as ownedRows } from '../../src/engine/db/write/owned-rows.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { createTestDatabase, followNodes, type TestDatabase } from '../support/database.ts'
 import { type ListeningGateway, listen } from '../support/gateway.ts'
 import { adminUrl, isDistributed, nodes, runAsAdminOn } from '../support/postgresql.ts'
 import { startProxy, type TcpProxy } from '../support/proxy.ts'
@@ -69,11 +69,9 @@ async function nodeOf(tenantAppId: string): Promise<string> {
 async function start(url: string, options: Parameters<typeof listen>[1] = {}): Promise<ListeningGateway> {
   const gateway = await listen(url, { pool: { statementMilliseconds: 30_000 }, ...options })
   opened.push(gateway)
-  await gateway.database.driver.readPlacement?.()
+  await followNodes(gateway.database)
   return gateway
 }
-
-const follow = (url = String(database.url)) => start(url, { followsNodes: true })
 
 async function send({ address }: ListeningGateway, { key }: Tenant, email: string, idempotencyKey?: string) {
   const response = await fetch(`${address}/users`, {
@@ -131,9 +129,9 @@ describe.skipIf(!isDistributed)('a gateway at any node', () => {
   })
 })
 
-describe.skipIf(!isDistributed)('a gateway that follows the nodes', () => {
+describe.skipIf(!isDistributed)('a gateway', () => {
   it("sends statements of a tenant to the tenant's node alone", async () => {
-    const gateway = await follow()
+    const gateway = await start(String(database.url))
     for (const [node, tenant] of tenants) {
       const others = nodes.filter((other) => other !== node)
       const before = await Promise.all(others.map(sessionsAt))
@@ -148,10 +146,10 @@ describe.skipIf(!isDistributed)('a gateway that follows the nodes', () => {
 
   it('reads and writes the same rows when it sends all statements to another node', async () => {
     const [own, wrong] = [...tenants.values()] as [Tenant, Tenant]
-    const location = { ...locationOf(String(database.url)), followsNodes: true }
+    const location = locationOf(String(database.url))
     const wronged = await createDatabase(openPostgres(location.url, location))
     opened.push(wronged)
-    await wronged.driver.readPlacement?.()
+    await followNodes(wronged)
     const where = { tenantAppId: own.tenantAppId }
     const row = { ...where, id: 'usr_1', name: 'Ada', email: 'ada@example.com', phone: null }
     const sql = wronged.sql.for({ statements: 0, tenantAppId: wrong.tenantAppId })
@@ -169,7 +167,7 @@ describe.skipIf(!isDistributed)('a gateway that follows the nodes', () => {
     const proxy = await startProxy(Number(node.split(':')[1]))
     opened.push(proxy)
     await putBehind(proxy, node)
-    const gateway = await follow()
+    const gateway = await start(String(database.url))
     expect([await read(gateway, tenant), await read(gateway, other)]).toEqual([200, 200])
     proxy.cut()
     for (let number = 0; number < 5; number += 1) {
@@ -186,7 +184,7 @@ describe.skipIf(!isDistributed)('a gateway that follows the nodes', () => {
     const [before, after] = [await startProxy(Number(node.split(':')[1])), await startProxy(Number(node.split(':')[1]))]
     opened.push(before, after)
     await putBehind(before, node)
-    const gateway = await follow()
+    const gateway = await start(String(database.url))
     expect(await read(gateway, tenant)).toBe(200)
     await putBehind(after, `127.0.0.1:${before.port}`)
     before.cut()

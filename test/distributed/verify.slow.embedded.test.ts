@@ -55,7 +55,7 @@ describe.skipIf(!process.env['TEST_CITUS_URL'] || !canCreateCitus)('verify distr
     expect(text).toEqual([expect.stringContaining('CREATE EXTENSION pg_stat_statements')])
   }, 60_000)
 
-  it('finds the statements that several nodes have read, except for those of workers', async () => {
+  it('finds the statements that several nodes have read', async () => {
     await admin.query('CREATE EXTENSION pg_stat_statements')
     gateway = await listen(servers.coordinator.url)
     const headers = { 'x-api-key': key, 'content-type': 'application/json' }
@@ -70,8 +70,6 @@ describe.skipIf(!process.env['TEST_CITUS_URL'] || !canCreateCitus)('verify distr
       'working',
     )
     onTestFinished(() => void worker.stop('SIGKILL'))
-    const claims = `SELECT FROM citus_stat_statements WHERE query LIKE '%SELECT job_type, tenant_app_id FROM job%'`
-    await expect.poll(async () => (await admin.query(claims)).rowCount, { timeout: 30_000 }).toBe(1)
     await worker.stop()
     expect(await verify()).toMatchObject({ code: 0, states: { ...right, statements: 'right' } })
 

@@ -47,7 +47,7 @@ describe('the dashboard and the alerts', () => {
   const metrics = createMetrics()
   measureProcess(metrics, () => ({ inUse: 0, idle: 0, waiting: 0 }))
   measureJobs(metrics, { count: async () => ({ states: [], oldestDueSeconds: 0 }) })
-  measureNodes(metrics, { driver: {}, sql: undefined as never })
+  measureNodes(metrics, { driver: {} })
   const created = metrics.registry.getMetricsAsArray() as unknown as { name: string; labelNames: string[] }[]
   const labelsOf = (name: string) => created.find((metric) => metric.name === name)?.labelNames ?? []
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
 import { measureJobs } from '../../src/domain/job/store/job-store.ts'
 import { createMetrics } from '../../src/engine/telemetry/metrics.ts'
 import { leaseLost } from '../../src/server/start-work.ts'
@@ -47,17 +47,38 @@ it('the metrics have the number of jobs of all tenants by state, and the time th
   expect(await app.statementsOf(() => read('fusion_jobs{state="PENDING"}'))).toEqual([])
 })
 
-it('the metrics have no number of jobs while the database fails', async () => {
+it('the metrics keep the last numbers of jobs while the database fails, and say how old they are', async () => {
   const metrics = createMetrics()
-  let hasFailed = false
+  const readValue = async (name: string) => {
+    const line = (await metrics.registry.metrics()).split('\n').find((text) => text.startsWith(`${name} `))
+    return line === undefined ? undefined : Number(line.split(' ').at(-1))
+  }
+  let fails = 0
+  let isDown = false
   const count = async () => {
-    hasFailed = true
+    if (!isDown) return { states: [['PENDING', 6]] as [string, number][], oldestDueSeconds: 400 }
+    fails += 1
     throw new Error('The database hangs')
   }
+  const now = performance.now.bind(performance)
+  let passed = 0
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + passed)
+  onTestFinished(() => clock.mockRestore())
   measureJobs(metrics, { count })
-  expect(await metrics.registry.metrics()).not.toMatch(/^fusion_jobs.* \d/m)
-  expect(hasFailed).toBe(true)
-  expect(await metrics.registry.metrics()).not.toMatch(/^fusion_jobs.* \d/m)
+  expect(await readValue('fusion_jobs_oldest_due_seconds')).toBeUndefined()
+  expect(await readValue('fusion_jobs_oldest_due_seconds')).toBe(400)
+  isDown = true
+  for (const seconds of [60, 120]) {
+    passed = seconds * 1_000
+    expect(await readValue('fusion_numbers_age_seconds{numbers="jobs"}')).toBeGreaterThanOrEqual(seconds)
+    expect(await readValue('fusion_jobs_oldest_due_seconds')).toBe(400)
+    expect(await readValue('fusion_jobs{state="PENDING"}')).toBe(6)
+  }
+  expect(fails).toBe(2)
+  isDown = false
+  passed = 180_000
+  await readValue('fusion_jobs')
+  expect(await readValue('fusion_numbers_age_seconds{numbers="jobs"}')).toBeLessThan(10)
 })
 
 it('the metrics count attempts of jobs by outcome, also those of workers over HTTP', async () => {

@@ -8,7 +8,6 @@ import {
   createDatabaseOfOwner,
   databaseUrl,
   dropDatabase,
-  gatewaysOfRun,
   hasServer,
   isDistributed,
   ownerUrl,
@@ -101,10 +100,17 @@ async function createOnServer(options = ''): Promise<string> {
   return name
 }
 
+/** Follows the nodes of a database, if it is distributed, as processes that serve and work do. */
+export async function followNodes({ sql, driver }: Database): Promise<void> {
+  // A session says whether the tables are distributed.
+  await sql.query({ text: 'SELECT 1' })
+  if (driver.isDistributed?.()) await driver.follow?.()
+}
+
 async function openOnServer(name: string, options: DatabaseOptions, url = databaseUrl(name)): Promise<TestDatabase> {
-  const location = { ...locationOf(url, patientPool), ...options, followsNodes: gatewaysOfRun === 'follow' }
+  const location = { ...locationOf(url, patientPool), ...options }
   const database = createDatabase(openPostgres(url, location), options)
-  await database.driver.readPlacement?.()
+  if (isDistributed) await followNodes(database)
   return {
     ...database,
     url,

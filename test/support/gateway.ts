@@ -77,13 +77,11 @@ export async function listen(
     pool = {},
     replicas,
     onReplica,
-    followsNodes = false,
     ...options
   }: Partial<AppOptions> & {
     readonly pool?: Partial<PoolSettings>
     readonly replicas?: ReplicaSettings
     readonly onReplica?: ReplicaObserver
-    readonly followsNodes?: boolean
   } = {},
 ): Promise<ListeningGateway> {
   const statements: string[] = []
@@ -93,7 +91,7 @@ export async function listen(
   }
   const queues = createFairQueues(pool.size)
   const database = await openDatabase(
-    { ...locationOf(url, pool), replicas, followsNodes },
+    { ...locationOf(url, pool), replicas },
     {
       observe,
       readsReplicas: true,

@@ -69,8 +69,8 @@ export function dropDatabase(database: string): Promise<void> {
 /** The nodes of a distributed run, besides the server that receives statements: `host:port`. */
 export const nodes: readonly string[] = JSON.parse(process.env['TEST_CITUS_NODES'] ?? '[]')
 
-/** Whether the gateways of a distributed run are connected to a `node`, or `follow` the nodes. */
-export const gatewaysOfRun = process.env['TEST_CITUS_GATEWAYS']
+/** Whether the gateways of a distributed run are connected to a `node`, and not to the coordinator. */
+const gatewaysOfRun = process.env['TEST_CITUS_GATEWAYS']
 
 /** Whether Citus distributes the tables over the nodes of the server. */
 export const isDistributed = nodes.length > 0

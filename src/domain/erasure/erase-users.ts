@@ -214,8 +214,8 @@ const removeCompleted = statement(`
  * written before the deletion. Searches for at most 20 users of each tenant, and for none while transactions run that
  * began before the deletion was noted. Any number of processes may do so at the same time.
  */
-export async function eraseUsers({ sql }: Pick<Database, 'sql'>): Promise<void> {
-  await sumOfTenants(sql, { list: listErasing }, async (tenantAppId) => {
+export async function eraseUsers(database: Pick<Database, 'sql'>): Promise<void> {
+  await sumOfTenants(database.sql, await database.sql.list(listErasing), async (tenantAppId, sql) => {
     await sql.execute(note, [tenantAppId])
     const erasures = (await sql.query(claim, [tenantAppId])).map(([userId, deletedAt]) => ({
       userId: String(userId),

@@ -51,6 +51,8 @@ export interface FeedOptions {
   /** Runs the reads of followers that are behind, fairly. */
   readonly queue: { run<Result>(payer: Payer, work: () => Promise<Result>): Promise<Result> }
   readonly onStall: OnStall
+  /** Called when the log was read, and with false when it is no longer followed. */
+  readonly onRead?: (isRead: boolean) => void
   readonly onError: (error: unknown) => void
 }
 
@@ -78,7 +80,7 @@ const restMilliseconds = 10
  * Creates the feed of a process: it reads the log once for all followers, over any connection to the primary. It
  * listens on one connection, and reads only while someone follows.
  */
-export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOptions) {
+export function createEventFeed({ log, driver, queue, onStall, onRead = () => undefined, onError }: FeedOptions) {
   const maxPause = driver.isShared ? pollMilliseconds.shared : pollMilliseconds.own
   const tails = new Map<string, TenantTail>()
   const followers = new Set<Follower>()
@@ -108,6 +110,7 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
     let completeBefore = ''
     let delay = restMilliseconds
     let isFailing = false
+    onRead(true)
     for (let isAnnounced = true; tails.size + watchers.size > 0 && !closing.signal.aborted; ) {
       const announced = new Promise<boolean>((resolve) => {
         announce = () => resolve(true)
@@ -117,6 +120,7 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
         // A server of some tenants has failed. It is reported once, and the others go on.
         if (failure !== undefined && !isFailing) onError(failure)
         isFailing = failure !== undefined
+        onRead(true)
         delay = isAnnounced || isFull ? restMilliseconds : Math.min(2 * delay, maxPause)
         await stall.note(horizons.filter(({ complete, begun }) => complete < begun).map(({ complete }) => complete))
         const complete = horizons.map((horizon) => horizon.complete).join(' ')
@@ -132,6 +136,7 @@ export function createEventFeed({ log, driver, queue, onStall, onError }: FeedOp
       if (isAnnounced) await pause(restMilliseconds)
     }
     stall.end()
+    onRead(false)
     reading = undefined
   }
 

@@ -182,7 +182,7 @@ export function createEventLog({ sql, model, driver }: Pick<Database, 'sql' | 'm
       }
       const given = Object.entries(conditions).filter(([, value]) => value !== undefined)
       const parameters = [tenantAppId, String(limit), ...given.map(([, value]) => value as Parameter)]
-      const [[removedTo, ...first] = [], ...others] = await sql.query(
+      const [[removedTo, ...first] = [], ...others] = await sql.of(tenantAppId).query(
         statementFor(
           given.map(([condition]) => condition),
           fromEnd ? 'DESC' : 'ASC',
@@ -204,7 +204,7 @@ export function createEventLog({ sql, model, driver }: Pick<Database, 'sql' | 'm
 
     readNew,
 
-    readEnd: (tenantAppId: string) => readLogEnd(sql, tenantAppId),
+    readEnd: (tenantAppId: string) => readLogEnd(sql.of(tenantAppId), tenantAppId),
 
     /** Describes the oldest transaction that writes now, which keeps later events from being read. */
     async describeOldestWriter(): Promise<string | undefined> {
@@ -212,14 +212,20 @@ export function createEventLog({ sql, model, driver }: Pick<Database, 'sql' | 'm
       return found && String(found[0])
     },
 
-    /** Removes events that are older than `days`, in batches of the oldest events of a tenant. Returns how many. */
+    /**
+     * Removes events that are older than `days`, in batches of the oldest events of a tenant. Each node of a distributed
+     * database has to note what is removed, so nothing is removed while one fails.
+     *
+     * @returns how many
+     */
     async removeOlderThan(days: number): Promise<number> {
-      return sumOfTenants(sql, { list: listTenants }, (tenantAppId) =>
+      if (!sql.allAnswer) return 0
+      return sumOfTenants(sql, await sql.query(listTenants), (tenantAppId, own) =>
         sumOfBatches(maxEvents, async () => {
-          const [[last, count] = []] = await sql.query(findOld, [tenantAppId, String(days)])
+          const [[last, count] = []] = await own.query(findOld, [tenantAppId, String(days)])
           if (last === null) return 0
           await sql.execute(noteRemoved, [tenantAppId, String(last)])
-          await sql.execute(remove, [tenantAppId, String(days), String(last)])
+          await own.execute(remove, [tenantAppId, String(days), String(last)])
           return Number(count)
         }),
       )

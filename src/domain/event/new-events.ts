@@ -5,7 +5,7 @@ import type { Event } from './event.ts'
 /** The most events that one statement reads or removes. */
 export const maxEvents = 500
 
-/** How many logs of a distributed database are read at a time. The connections of the pool are for requests too. */
+/** How many logs of a node are read at a time. The connections of its pool are for requests too. */
 const maxTogether = 4
 
 /** The end of a tenant's log as a reader knows it. */
@@ -68,12 +68,20 @@ export function createNewEvents(
   const readAll = (ends: readonly LogEnd[]) =>
     sql.query(ofAll, [ends.map(({ tenantAppId }) => tenantAppId), ends.map(({ end }) => end)])
 
-  async function readEach(ends: readonly LogEnd[]) {
+  const readOne = ({ tenantAppId, end }: LogEnd) => sql.of(tenantAppId).query(ofOne, [tenantAppId, end])
+
+  /** Reads the logs of one node. */
+  async function readOfNode(ends: readonly LogEnd[]) {
     const read: PromiseSettledResult<unknown[][]>[] = []
     for (let from = 0; from < ends.length; from += maxTogether) {
-      const some = ends.slice(from, from + maxTogether)
-      read.push(...(await Promise.allSettled(some.map(({ tenantAppId, end }) => sql.query(ofOne, [tenantAppId, end])))))
+      read.push(...(await Promise.allSettled(ends.slice(from, from + maxTogether).map(readOne))))
     }
+    return read
+  }
+
+  async function readEach(ends: readonly LogEnd[]) {
+    const ofNodes = Map.groupBy(ends, ({ tenantAppId }) => sql.nodeOf(tenantAppId))
+    const read = (await Promise.all([...ofNodes.values()].map(readOfNode))).flat()
     const failure: unknown = read.find((result) => result.status === 'rejected')?.reason
     const pages = read.filter((result) => result.status === 'fulfilled').map(({ value }) => value)
     if (failure !== undefined && pages.length === 0) throw failure
@@ -111,6 +119,6 @@ const readComplete = statement(`SELECT horizon.complete FROM ${horizonOf('$1')}`
 
 /** Reads the prefix of ids up to which the log of a tenant can be read: the events with smaller ids are visible. */
 export async function completeOf({ sql }: Pick<Database, 'sql'>, tenantAppId: string): Promise<string> {
-  const [[complete] = []] = await sql.query(readComplete, [tenantAppId])
+  const [[complete] = []] = await sql.of(tenantAppId).query(readComplete, [tenantAppId])
   return String(complete ?? '')
 }

@@ -30,8 +30,8 @@ const tables = ['operation_usage', 'field_usage'].map((table) => ({
 /** Removes usage of days that ended more than `days` days ago, in batches. */
 export async function removeOldUsage({ sql }: Pick<Database, 'sql'>, days: number): Promise<void> {
   for (const { list, remove } of tables) {
-    await sumOfTenants(sql, { list, parameters: [String(days)] }, (tenantAppId) =>
-      sumOfBatches(batchSize, () => sql.execute(remove, [String(days), tenantAppId])),
+    await sumOfTenants(sql, await sql.list(list, [String(days)]), (tenantAppId, own) =>
+      sumOfBatches(batchSize, () => own.execute(remove, [String(days), tenantAppId])),
     )
   }
 }
@@ -44,10 +44,11 @@ interface Row {
 }
 
 /**
- * Adds counts to those of the current day. A tenant has at most 1,000 operations a day, and further ones count as
+ * Adds counts of tenants that one server has to those of the current day. A tenant has at most 1,000 operations a day, and further ones count as
  * others: clients choose the names, and could fill the disk.
  */
-export async function writeUsage({ sql }: Pick<Database, 'sql'>, counts: readonly TenantCount[]): Promise<void> {
+export async function writeUsage(database: Pick<Database, 'sql'>, counts: readonly TenantCount[]): Promise<void> {
+  const sql = database.sql.of(counts[0]?.tenantAppId ?? '')
   const rows = counts.flatMap(({ tenantAppId, operations }) =>
     [...operations.values()].map((count): Row => ({ tenantAppId, id: idOf(count), count })),
   )
@@ -153,15 +154,23 @@ export function startUsageWriter(
 ): () => Promise<void> {
   const stopping = new AbortController()
 
+  /** Writes what one server has. Returns whether it could. */
+  async function writeOf(counts: readonly TenantCount[]): Promise<boolean> {
+    try {
+      await writeUsage(database, counts)
+      return true
+    } catch (error) {
+      usageCounts.putBack(counts)
+      log.warn({ err: error }, 'usage could not be written; it is tried again')
+      return false
+    }
+  }
+
   async function write(): Promise<void> {
     for (let counts = usageCounts.take(); counts.length > 0; counts = usageCounts.take()) {
-      try {
-        await writeUsage(database, counts)
-      } catch (error) {
-        usageCounts.putBack(counts)
-        log.warn({ err: error }, 'usage could not be written; it is tried again')
-        return
-      }
+      const ofServers = Map.groupBy(counts, ({ tenantAppId }) => database.sql.nodeOf(tenantAppId))
+      const written = await Promise.all([...ofServers.values()].map(writeOf))
+      if (written.includes(false)) return
     }
   }
 

@@ -119,7 +119,8 @@ export function createValidKeys({ sql }: Pick<Database, 'sql'>, log: Logger, cac
   let lookups = 0
 
   function update({ tenantAppId, keyId }: Viewer): void {
-    if (updates.has(keyId)) return
+    // Each node of a distributed database has all keys. One that hangs would keep the connection of this statement.
+    if (updates.has(keyId) || !sql.allAnswer) return
     const writing = sql.execute(updateLastUse, [tenantAppId, keyId]).then(
       () => undefined,
       (error: unknown) => log.warn({ err: error }, "a key's time of last use could not be updated"),

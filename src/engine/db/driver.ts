@@ -24,6 +24,24 @@ export interface Server {
   begin(): Promise<OpenTransaction>
 }
 
+/**
+ * A server of a distributed database that has rows of tenants. While it does not answer, what is sent to it fails at
+ * once.
+ */
+export interface DatabaseNode extends Server {
+  /** `host:port`, as the other servers know it. */
+  readonly name: string
+  /** Why nothing is sent to it. Undefined: it answers. */
+  problem(): unknown
+  /** Whether it answers, and numbers events as another server, so that readers would miss some. */
+  isForeign(): boolean
+  /** Sends a statement that lists something of all tenants, about those that this server has. */
+  list(statement: Statement, parameters: readonly Parameter[]): Promise<unknown[][]>
+}
+
+/** Called when a node no longer answers, with the reason, and without one when it answers again. */
+export type NodeObserver = (node: string, problem: unknown) => void
+
 /** The access to a database. */
 export interface Connector extends Server {
   /** Runs a script of several statements. */
@@ -39,8 +57,10 @@ export interface Connector extends Server {
     request: object,
     ...sent: [...Parameters<Send>, sendToPrimary: () => Promise<StatementResult>]
   ): Promise<StatementResult>
-  /** The server with the rows of a tenant, if it is another one. Any server forwards the statements of others. */
-  serverOf?(tenantAppId: string): Server | undefined
+  /** The servers with the rows of tenants, if they are followed. */
+  nodes?(): readonly DatabaseNode[]
+  /** The one with the rows of a tenant. Any server forwards the statements of others. */
+  nodeOf?(tenantAppId: string): DatabaseNode | undefined
   /** Whether the rows of tenants are on several servers. It is known when there was a session. Absent: they are not. */
   isDistributed?(): boolean
 }
@@ -95,11 +115,10 @@ export interface Driver extends Connector {
   reachDirectly?(): Promise<void>
 
   /**
-   * Reads which node of a distributed database has the rows of which tenants. Absent if they are not followed.
-   *
-   * @returns the number of servers
+   * Begins to send statements about a tenant of a distributed database to the node that has its rows. Resolves when each
+   * node has answered, or has failed. Absent if the database cannot be distributed.
    */
-  readPlacement?(): Promise<number>
+  follow?(onNode?: NodeObserver): Promise<void>
 
   /**
    * Listens to a notification channel.

@@ -7,8 +7,6 @@ export type DatabaseLocation =
       readonly directUrl?: string | undefined
       readonly pool: PoolSettings
       readonly replicas?: ReplicaSettings | undefined
-      /** Whether statements of a tenant go to the node of a distributed database that has its rows. */
-      readonly followsNodes?: boolean
     }
   | { readonly kind: 'embedded'; readonly dataDir: string }
 

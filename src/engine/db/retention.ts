@@ -1,3 +1,4 @@
+import { sumOfBatches, sumOfTenants } from './each-tenant.ts'
 import type { Sql } from './sql.ts'
 import { statement } from './statement.ts'
 
@@ -15,12 +16,22 @@ export interface Retention {
 
 /**
  * Removes the old rows of all tenants, the oldest first. Rows with one time are removed together. A deletion by time
- * alone can run on every server that has rows; a deletion of listed rows of several tenants could not.
+ * alone can run on every server that has rows; a deletion of listed rows of several tenants could not. It needs all
+ * servers, so a process that follows the nodes of a distributed database removes the rows of one tenant after the other.
  *
  * @returns how many
  */
 export async function removeOlder(sql: Sql, { table, column, age }: Retention): Promise<number> {
   const isOld = `${column} < now() - interval '${age}'`
+  if (sql.nodes.length > 0) {
+    const list = statement(`SELECT DISTINCT tenant_app_id FROM ${table} WHERE ${isOld}`)
+    const removeOf = statement(`
+      DELETE FROM ${table} WHERE tenant_app_id = $1 AND id IN (
+        SELECT id FROM ${table} WHERE tenant_app_id = $1 AND ${isOld} ORDER BY ${column} LIMIT ${batchSize} FOR UPDATE SKIP LOCKED)`)
+    return sumOfTenants(sql, await sql.list(list), (tenantAppId, own) =>
+      sumOfBatches(batchSize, () => own.execute(removeOf, [tenantAppId])),
+    )
+  }
   const findBound = statement(
     `SELECT ${column} FROM ${table} WHERE ${isOld} ORDER BY ${column} OFFSET ${batchSize - 1} LIMIT 1`,
   )

@@ -1,5 +1,5 @@
 import { clientHasGone } from '../errors.ts'
-import type { Connector, OpenTransaction, Server, StatementResult } from './driver.ts'
+import type { Connector, DatabaseNode, OpenTransaction, Server, StatementResult } from './driver.ts'
 import { isConflict } from './errors.ts'
 import type { Parameter, Statement } from './statement.ts'
 
@@ -68,9 +68,9 @@ export async function waitFor<Result>({ waits }: RequestDatabase, work: () => Pr
 
 /**
  * Runs a write of a request, or its transaction to the end, in a queue. They can wait for locks, and must not have all
- * connections meanwhile.
+ * connections meanwhile. Each node of a distributed database has connections of its own.
  */
-export type RunWrite = <Result>(request: RequestDatabase, work: () => Promise<Result>) => Promise<Result>
+export type RunWrite = <Result>(request: RequestDatabase, work: () => Promise<Result>, node?: string) => Promise<Result>
 
 export interface SqlOptions {
   /** Without it, writes and transactions wait only for a connection. */
@@ -81,6 +81,13 @@ export interface SqlOptions {
 
 const maxTries = 3
 
+/** How statements are sent. */
+interface SentAs {
+  readonly transaction?: Transaction
+  readonly isShared?: boolean
+  readonly tenantAppId?: string
+}
+
 /** Sends statements: those of a request, of a transaction, or of the gateway itself. */
 export class Sql {
   private readonly connector: Connector
@@ -89,18 +96,21 @@ export class Sql {
   private readonly transaction: Transaction | undefined
   /** Whether the statements are sent even if the client has gone, because others wait for the same. */
   private readonly isShared: boolean
+  /** The tenant whose node the statements go to. By default that of the request. */
+  private readonly tenantAppId: string | undefined
 
   constructor(
     connector: Connector,
     options: SqlOptions = {},
     request: RequestDatabase = { statements: 0 },
-    { transaction, isShared = false }: { readonly transaction?: Transaction; readonly isShared?: boolean } = {},
+    { transaction, isShared = false, tenantAppId }: SentAs = {},
   ) {
     this.connector = connector
     this.options = options
     this.request = request
     this.transaction = transaction
     this.isShared = isShared
+    this.tenantAppId = tenantAppId
   }
 
   /**
@@ -112,6 +122,48 @@ export class Sql {
   for(request: RequestDatabase, { isShared = false } = {}): Sql {
     const { transaction } = this
     return new Sql(this.connector, this.options, request, { isShared, ...(transaction && { transaction }) })
+  }
+
+  /**
+   * The same for work of the gateway itself on the rows of a tenant: on a distributed database its statements go to the
+   * node of the tenant.
+   */
+  of(tenantAppId: string): Sql {
+    const { transaction, isShared } = this
+    if (transaction || this.nodes.length === 0) return this
+    return new Sql(this.connector, this.options, this.request, { isShared, tenantAppId })
+  }
+
+  /** The name of the node that has the rows of a tenant. One server has no name. */
+  nodeOf(tenantAppId: string): string {
+    return this.connector.nodeOf?.(tenantAppId)?.name ?? ''
+  }
+
+  /** The nodes of a distributed database, if this process follows them. */
+  get nodes(): readonly DatabaseNode[] {
+    return this.connector.nodes?.() ?? []
+  }
+
+  /** Whether all nodes of a distributed database answer, as what is written on each of them needs. */
+  get allAnswer(): boolean {
+    return this.nodes.every((node) => node.problem() === undefined)
+  }
+
+  /**
+   * Sends a statement that lists something of all tenants. On a distributed database each node is asked for what it has,
+   * so a list can have a row for each part of the rows, and lacks those of a node that fails.
+   *
+   * @throws if no node answers
+   */
+  async list(statement: Statement, parameters: readonly Parameter[] = []): Promise<unknown[][]> {
+    const { nodes } = this
+    if (nodes.length === 0) return this.query(statement, parameters)
+    const lists = await Promise.allSettled(
+      nodes.map((node) => this.observed(statement.text, () => node.list(statement, parameters))),
+    )
+    const [first] = lists
+    if (first?.status === 'rejected' && lists.every(({ status }) => status === 'rejected')) throw first.reason
+    return lists.flatMap((list) => (list.status === 'fulfilled' ? list.value : []))
   }
 
   /** Sends a statement. Returns its rows, each a list of values in the order of the columns. */
@@ -167,19 +219,20 @@ export class Sql {
     if (transaction) return this.sendTo(transaction, statement, parameters)
     const { runWrite } = this.options
     if (!mayWait) return this.read(statement, parameters)
-    const sendNow = () => this.sendTo(this.server, statement, parameters)
-    return runWrite ? runWrite(request, sendNow) : sendNow()
+    const { node } = this
+    const sendNow = () => this.sendTo(node ?? this.connector, statement, parameters)
+    return runWrite ? runWrite(request, sendNow, node?.name) : sendNow()
   }
 
-  /** The server with the rows of the tenant of the request. Any other server forwards its statements. */
-  private get server(): Server {
-    const { tenantAppId } = this.request
-    return (tenantAppId !== undefined && this.connector.serverOf?.(tenantAppId)) || this.connector
+  /** The node with the rows of the tenant. Any other server forwards its statements. */
+  private get node(): DatabaseNode | undefined {
+    const tenantAppId = this.tenantAppId ?? this.request.tenantAppId
+    return tenantAppId === undefined ? undefined : this.connector.nodeOf?.(tenantAppId)
   }
 
   private read(statement: Statement, parameters: readonly Parameter[]): Promise<StatementResult> {
-    const { connector, request, server } = this
-    const send = () => server.send(statement, parameters)
+    const { connector, request, node } = this
+    const send = () => (node ?? connector).send(statement, parameters)
     const { routeRead } = connector
     const route = request.mayLag && routeRead ? () => routeRead(request, statement, parameters, send) : send
     return this.observed(statement.text, route)
@@ -214,12 +267,13 @@ export class Sql {
 
   private async runTransaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> {
     const { runWrite } = this.options
-    const run = () => this.runTransactionNow(work)
-    return runWrite ? runWrite(this.request, run) : run()
+    const { node } = this
+    const run = () => this.runTransactionNow(node ?? this.connector, work)
+    return runWrite ? runWrite(this.request, run, node?.name) : run()
   }
 
-  private async runTransactionNow<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> {
-    const { request, server } = this
+  private async runTransactionNow<Result>(server: Server, work: (sql: Sql) => Promise<Result>): Promise<Result> {
+    const { request } = this
     const open = await this.observed('BEGIN', () => begin(server, this.isDistributed ? request.actor : undefined))
     const transaction = new Transaction(open)
     const end = (how: 'COMMIT' | 'ROLLBACK') => this.observed(how, () => open.end(how), true)

@@ -128,6 +128,8 @@ const shareOfWrites = { process: 0.6, tenant: 0.4 }
  */
 export function createFairQueues(connections = 10) {
   const connectionsFor = (share: number) => Math.max(1, Math.floor(connections * share))
+  const createWrites = () =>
+    createFairQueue(connectionsFor(shareOfWrites.process), connectionsFor(shareOfWrites.tenant))
   return {
     /**
      * Work on the event loop that nothing interrupts: reading a long body, preparing a document, writing a long
@@ -142,12 +144,14 @@ export function createFairQueues(connections = 10) {
      * Writes and transactions, which keep a connection to the database while they wait for locks. Six at a time, and
      * four of a tenant, leave reads the others of a pool of the default size.
      */
-    writes: createFairQueue(connectionsFor(shareOfWrites.process), connectionsFor(shareOfWrites.tenant)),
+    writes: createWrites(),
     /**
      * Statements that look at rows which they do not return: searches and counts. Two of a tenant leave the others a
      * core of a small server.
      */
     searches: createFairQueue(4, 2),
+    /** Another queue of writes, for the connections to another server. */
+    createWrites,
   }
 }
 
@@ -155,12 +159,23 @@ export function createFairQueues(connections = 10) {
 const gateway: Payer = { tenantAppId: '', keyId: '' }
 
 /**
- * Returns the function that runs a write in the fair queue: in the line of its request, or in that of the gateway.
+ * Returns the function that runs a write in the fair queue of its server: in the line of its request, or in that of the
+ * gateway. Writes that wait for a node which hangs have only the places of this node.
  *
  * @param maxMilliseconds how long a write waits in the queue. Then it fails, as without a connection
  */
-export function createWriteQueue({ writes }: Pick<FairQueues, 'writes'>, maxMilliseconds = 5_000): RunWrite {
-  return (request, work) =>
+export function createWriteQueue(
+  { writes, createWrites }: Pick<FairQueues, 'writes' | 'createWrites'>,
+  maxMilliseconds = 5_000,
+): RunWrite {
+  const ofNodes = new Map<string, FairQueue>()
+  function queueOf(node: string | undefined): FairQueue {
+    if (node === undefined) return writes
+    const queue = ofNodes.get(node) ?? createWrites()
+    ofNodes.set(node, queue)
+    return queue
+  }
+  return (request, work, node) =>
     waitFor(
       request,
       () =>
@@ -174,7 +189,9 @@ export function createWriteQueue({ writes }: Pick<FairQueues, 'writes'>, maxMill
             clearTimeout(timer)
             return work()
           }
-          writes.run((request.payer as Payer | undefined) ?? gateway, begin, () => isLate).then(resolve, reject)
+          queueOf(node)
+            .run((request.payer as Payer | undefined) ?? gateway, begin, () => isLate)
+            .then(resolve, reject)
         }),
     )
 }

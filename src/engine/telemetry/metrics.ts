@@ -67,6 +67,18 @@ export function createMetrics({ showsTenants = true } = {}) {
     loadLimits,
   )
   const rateLimited = counter('fusion_rate_limited_total', 'Operations rejected because too few points were left')
+  const readAt = new Map<string, number>()
+  new Gauge({
+    name: 'fusion_numbers_age_seconds',
+    help: 'How old the numbers of jobs and of stalled events are, which stay while the database does not answer',
+    labelNames: ['numbers'] as const,
+    aggregator: 'max',
+    registers,
+    collect() {
+      this.reset()
+      for (const [numbers, at] of readAt) this.set({ numbers }, (performance.now() - at) / 1_000)
+    },
+  })
 
   return {
     registry,
@@ -175,6 +187,12 @@ export function createMetrics({ showsTenants = true } = {}) {
       refusals.inc({ limit })
       if (loadLimits.has(limit)) shed.inc({ reason: limit })
       if (limit === 'points') rateLimited.inc()
+    },
+
+    /** Notes that numbers of a name were read from the database now, or that they are no longer read. */
+    noteNumbers(name: string, isRead = true): void {
+      if (isRead) readAt.set(name, performance.now())
+      else readAt.delete(name)
     },
 
     observeBatch(size: number): void {

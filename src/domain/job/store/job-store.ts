@@ -9,8 +9,8 @@ import { type Parameter, type Statement, statement } from '../../../engine/db/st
 import { isPossibleId } from '../../../engine/db/storable.ts'
 import { arityOf, type GivenValue, givenParameters } from '../../../engine/db/write/unnest.ts'
 import { type GatewayError, invalidField } from '../../../engine/errors.ts'
-import { readBehind } from '../../../engine/telemetry/measure-nodes.ts'
 import type { Metrics } from '../../../engine/telemetry/metrics.ts'
+import { readBehind } from '../../../engine/telemetry/read-behind.ts'
 import { isSuspended, suspendedTenants } from '../../tenant/suspension.ts'
 import { batchSize, createBulkStatements, createStatements, type JobSelection, release } from './statements.ts'
 import { type Backoff, canMake, type Failure, failureParameters, leaseOf, rejectedTransition } from './transitions.ts'
@@ -131,7 +131,7 @@ export function createJobStore(
   /** The store by the statements of a request or of a transaction. */
   function on(sql: Sql) {
     async function row(sent: Statement, { tenantAppId, id }: JobKey, values: readonly Parameter[] = []) {
-      const [found] = await sql.query(sent, [tenantAppId, id, ...values])
+      const [found] = await sql.of(tenantAppId).query(sent, [tenantAppId, id, ...values])
       return found && toJob(found)
     }
 
@@ -157,19 +157,28 @@ export function createJobStore(
 
     async function claim(tenantAppId: string, { jobTypes, limit, leaseSeconds }: ClaimRequest): Promise<Job[]> {
       const parameters = [jobTypes, String(limit), String(leaseSeconds), tenantAppId, String(shareOf(limit, jobTypes))]
-      return oldestFirst((await sql.query(statements.claim, parameters)).map(toJob))
+      return oldestFirst((await sql.of(tenantAppId).query(statements.claim, parameters)).map(toJob))
     }
 
     return {
       find,
       async findStatus({ tenantAppId, id }: JobKey): Promise<JobStatus | undefined> {
-        const [found] = isPossibleId(id) ? await sql.query(statements.findStatus, [tenantAppId, id]) : []
+        const [found] = isPossibleId(id)
+          ? await sql.of(tenantAppId).query(statements.findStatus, [tenantAppId, id])
+          : []
         return found?.[0] as JobStatus | undefined
       },
       /** Finds those of some jobs that were cancelled, or that wait again because their tenant is suspended. */
       async findStopped(keys: readonly JobKey[]): Promise<(JobKey & { readonly isCancelled: boolean })[]> {
-        const tenants = [...new Set(keys.map(({ tenantAppId }) => tenantAppId))]
-        const found = await sql.query(statements.findStopped, [tenants, keys.map(({ id }) => id)])
+        const ofServers = [...Map.groupBy(keys, ({ tenantAppId }) => sql.nodeOf(tenantAppId)).values()]
+        const find = (own: readonly JobKey[]) => {
+          const tenants = [...new Set(own.map(({ tenantAppId }) => tenantAppId))]
+          return sql.of(tenants[0] ?? '').query(statements.findStopped, [tenants, own.map(({ id }) => id)])
+        }
+        const results = await Promise.allSettled(ofServers.map(find))
+        const [first] = results
+        if (first?.status === 'rejected' && results.length === 1) throw first.reason
+        const found = results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []))
         return found.map(([tenantAppId, id, status]) => ({
           tenantAppId: String(tenantAppId),
           id: String(id),
@@ -198,11 +207,11 @@ export function createJobStore(
         const { lastServed, jobTypes, limit, leaseSeconds } = request
         const share = shareOf(limit, jobTypes)
         if (driver.isDistributed?.()) {
-          const due = (await sql.query(statements.listQueues, [jobTypes])).map(([jobType, tenantAppId]) => ({
+          const due = (await sql.list(statements.listQueues, [jobTypes])).map(([jobType, tenantAppId]) => ({
             jobType: String(jobType),
             tenantAppId: String(tenantAppId),
           }))
-          return claimEachTenant(due, request, share, claim)
+          return claimEachTenant(due, request, share, claim, (tenantAppId) => sql.nodeOf(tenantAppId))
         }
         const tenants = jobTypes.map((type) => lastServed.get(type) ?? '')
         const parameters = [jobTypes, String(limit), String(leaseSeconds), tenants, String(share)]
@@ -237,8 +246,8 @@ export function createJobStore(
       },
       /** Fails the attempts whose lease has expired, at most 500 of each tenant. Returns how many. */
       async failExpired(failure: Failure): Promise<number> {
-        const failed = await sumOfTenants(sql, { list: statements.listExpired }, (tenantAppId) =>
-          sql.execute(statements.failExpired, [tenantAppId, ...failureParameters(failure, backoff)]),
+        const failed = await sumOfTenants(sql, await sql.list(statements.listExpired), (tenantAppId, own) =>
+          own.execute(statements.failExpired, [tenantAppId, ...failureParameters(failure, backoff)]),
         )
         metrics.jobAttempts.inc({ outcome: 'lease_lost' }, failed)
         return failed
@@ -246,11 +255,13 @@ export function createJobStore(
       /** Counts the jobs of all tenants by state, up to a bound, and reads how long the oldest due job has waited. */
       async count() {
         const texts = driver.isDistributed?.() ? ofServers : ofServer
-        const [states, [oldest]] = await Promise.all([sql.query(texts.countByState), sql.query(texts.oldestDueSeconds)])
-        return {
-          states: states.map(([state, count]) => [String(state), Number(count)] as const),
-          oldestDueSeconds: Number(oldest?.[0]),
+        const [states, oldest] = await Promise.all([sql.list(texts.countByState), sql.list(texts.oldestDueSeconds)])
+        const counts = new Map<string, number>()
+        for (const [state, count] of states) {
+          const sum = (counts.get(String(state)) ?? 0) + Number(count)
+          counts.set(String(state), Math.min(sum, maxCounted))
         }
+        return { states: [...counts], oldestDueSeconds: Math.max(...oldest.map(([seconds]) => Number(seconds))) }
       },
       /**
        * Removes jobs that finished more than `days` ago, in small batches. Imported jobs have no finishing time and
@@ -314,8 +325,11 @@ interface Queue {
  * type get their share first, and then those that have more get what is left, as in the statement that claims jobs of
  * all tenants of one server.
  *
+ * A server that fails costs only the jobs of its tenants.
+ *
  * @param queues those with due jobs
  * @param share of each type
+ * @param nodeOf the name of the server that has the rows of a tenant
  * @returns the jobs in the order of the types, and of the tenants after the one that was served last with the type
  */
 async function claimEachTenant(
@@ -323,7 +337,9 @@ async function claimEachTenant(
   { jobTypes, limit, leaseSeconds, lastServed }: WorkerClaim,
   share: number,
   claim: (tenantAppId: string, request: ClaimRequest) => Promise<Job[]>,
+  nodeOf: (tenantAppId: string) => string,
 ): Promise<Job[]> {
+  const failed = new Map<string, unknown>()
   const claimed = new Map<string, Job[]>(jobTypes.map((type) => [type, []]))
   const waiting = new Map(jobTypes.map((type) => [type, inTurn(queues, type, lastServed.get(type) ?? '')]))
   let left = limit
@@ -333,14 +349,23 @@ async function claimEachTenant(
       for (const tenantAppId of [...tenants]) {
         const wanted = Math.min(most - jobs.length, left)
         if (wanted <= 0) break
-        const got = await claim(tenantAppId, { jobTypes: [type], limit: wanted, leaseSeconds })
+        const node = nodeOf(tenantAppId)
+        const got = failed.has(node)
+          ? []
+          : await claim(tenantAppId, { jobTypes: [type], limit: wanted, leaseSeconds }).catch((error: unknown) => {
+              failed.set(node, error)
+              return []
+            })
         jobs.push(...got)
         left -= got.length
         if (got.length < wanted) tenants.shift()
       }
     }
   }
-  return [...claimed.values()].flat()
+  const all = [...claimed.values()].flat()
+  // The jobs that were claimed must run.
+  if (all.length === 0) for (const error of failed.values()) throw error
+  return all
 }
 
 /** The tenants with jobs of a type, those after one first. */
@@ -362,9 +387,9 @@ interface WorkerClaim extends ClaimRequest {
   readonly lastServed: ReadonlyMap<string, string>
 }
 
-/** Adds the jobs of all tenants to the metrics of a process. While the database fails, the metrics have no numbers. */
-export function measureJobs({ registry }: Metrics, jobs: Pick<JobStore, 'count'>): void {
-  const options = { aggregator: 'max' as const, registers: [registry] }
+/** Adds the jobs of all tenants to the metrics of a process. While the database fails, the last numbers stay. */
+export function measureJobs(metrics: Metrics, jobs: Pick<JobStore, 'count'>): void {
+  const options = { aggregator: 'max' as const, registers: [metrics.registry] }
   const oldestDue = new Gauge({
     ...options,
     name: 'fusion_jobs_oldest_due_seconds',
@@ -376,17 +401,13 @@ export function measureJobs({ registry }: Metrics, jobs: Pick<JobStore, 'count'>
     help: 'Jobs of all tenants by state, counted up to 10,000',
     labelNames: ['state'] as const,
     // The statements do not belong to the request that reads the metrics.
-    collect: readBehind(jobs.count, show, clear),
+    collect: readBehind(metrics, 'jobs', jobs.count, show),
   })
-  clear()
+  // Not 0 before the first reading.
+  oldestDue.remove()
 
   function show({ states, oldestDueSeconds }: Awaited<ReturnType<JobStore['count']>>): void {
     for (const [state, count] of states) byState.set({ state }, count)
     oldestDue.set(oldestDueSeconds)
-  }
-
-  function clear(): void {
-    byState.reset()
-    oldestDue.remove()
   }
 }

@@ -32,7 +32,8 @@ export function startDeliverer(options: DelivererOptions): (graceMilliseconds: n
   const running = new Map<string, { readonly tenantAppId: string; readonly ended: Promise<void> }>()
   const alarm = createAlarm()
   const aborting = new AbortController()
-  const recorder = createRecorder(deliveries, log, aborting.signal)
+  /** One for each server: those of a node that fails do not wait before those of others. */
+  const recorders = new Map<string, ReturnType<typeof createRecorder>>()
   const stopping = new AbortController()
   /** Whether there may be new events. */
   let isAnnounced = true
@@ -40,11 +41,18 @@ export function startDeliverer(options: DelivererOptions): (graceMilliseconds: n
   let readsNext = 0
   let releasesNext = 0
 
+  function recorderOf(tenantAppId: string) {
+    const node = deliveries.nodeOf(tenantAppId)
+    const recorder = recorders.get(node) ?? createRecorder(deliveries, log, aborting.signal)
+    recorders.set(node, recorder)
+    return recorder
+  }
+
   async function run(claimed: ClaimedDelivery): Promise<void> {
     const { tenantAppId, id, leaseToken } = claimed
     try {
       const end = await attempt(claimed, aborting.signal)
-      await recorder.record({ tenantAppId, id, leaseToken, ...end })
+      await recorderOf(tenantAppId).record({ tenantAppId, id, leaseToken, ...end })
     } catch (error) {
       log.warn({ err: error, delivery: id }, 'a delivery failed; it is tried again when its lease ends')
     }
@@ -64,9 +72,21 @@ export function startDeliverer(options: DelivererOptions): (graceMilliseconds: n
     const canServe = (tenantAppId: string) => !full.has(tenantAppId)
     const tenants = await due.next(limit, canServe)
     const share = Math.floor(limit / tenants.length)
-    const claims = await Promise.all(tenants.map((tenantAppId) => deliveries.claim(tenantAppId, share, leaseSeconds)))
-    for (const [index, tenantAppId] of tenants.entries()) if (claims[index]?.length) due.add(tenantAppId)
-    const claimed = claims.flat()
+    // What is claimed of one tenant starts, also if the claim of another one takes long or fails.
+    const claims = await Promise.allSettled(
+      tenants.map(async (tenantAppId) => start(await deliveries.claim(tenantAppId, share, leaseSeconds))),
+    )
+    const failed = claims.find(({ status }) => status === 'rejected')
+    if (failed) throw (failed as PromiseRejectedResult).reason
+    for (const [index, tenantAppId] of tenants.entries()) {
+      const claim = claims[index]
+      if (claim?.status === 'fulfilled' && claim.value > 0) due.add(tenantAppId)
+    }
+    return claims.some((claim) => claim.status === 'fulfilled' && claim.value > 0) || due.has(canServe)
+  }
+
+  /** Starts the attempts. Returns how many. */
+  function start(claimed: readonly ClaimedDelivery[]): number {
     for (const delivery of claimed) {
       const ended = run(delivery).finally(() => {
         running.delete(delivery.leaseToken)
@@ -74,7 +94,7 @@ export function startDeliverer(options: DelivererOptions): (graceMilliseconds: n
       })
       running.set(delivery.leaseToken, { tenantAppId: delivery.tenantAppId, ended })
     }
-    return claimed.length > 0 || due.has(canServe)
+    return claimed.length
   }
 
   /** Returns whether there may be more to do at once. */

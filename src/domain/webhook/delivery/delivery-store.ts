@@ -59,7 +59,7 @@ export function createDeliveryStore(sql: Sql) {
 
   /** Lists tenants from a random one on, so that no tenant is always the last. */
   async function listInTurn(list: Statement): Promise<string[]> {
-    const tenants = (await sql.query(list)).map(([id]) => String(id)).sort()
+    const tenants = (await sql.list(list)).map(([id]) => String(id)).sort()
     const first = Math.floor(Math.random() * tenants.length)
     return [...tenants.slice(first), ...tenants.slice(0, first)]
   }
@@ -70,64 +70,73 @@ export function createDeliveryStore(sql: Sql) {
      * may be more.
      */
     async fanOut(): Promise<boolean> {
-      let read = 0
-      for (const tenantAppId of (await listInTurn(statements.listUnread)).slice(0, maxTenants)) {
-        const [[count] = []] = await sql.query(statements.fanOut, [tenantAppId])
-        read += Number(count)
-      }
+      const served = (await listInTurn(statements.listUnread)).slice(0, maxTenants)
+      const read = await sumOfTenants(
+        sql,
+        served.map((tenantAppId) => [tenantAppId]),
+        async (tenantAppId, own) => {
+          const [[count] = []] = await own.query(statements.fanOut, [tenantAppId])
+          return Number(count)
+        },
+      )
       return read > 0
     },
     /** Puts events of a tenant into deliveries of a webhook again. Returns the ids of those that exist. */
     async redeliver(webhook: WebhookKey, eventIds: readonly string[]): Promise<string[]> {
-      const rows = await sql.query(statements.redeliver, [...keyOf(webhook), eventIds])
+      const rows = await sql.of(webhook.tenantAppId).query(statements.redeliver, [...keyOf(webhook), eventIds])
       return rows.map(([id]) => String(id))
     },
     listDue: () => listInTurn(statements.listDue),
     /** Claims due deliveries of a tenant, a few of each webhook. */
     async claim(tenantAppId: string, limit: number, leaseSeconds: number): Promise<ClaimedDelivery[]> {
-      const rows = await sql.query(statements.claim, [tenantAppId, String(limit), String(leaseSeconds)])
+      const rows = await sql.of(tenantAppId).query(statements.claim, [tenantAppId, String(limit), String(leaseSeconds)])
       return rows.map(toClaimed)
     },
     /** Makes deliveries due again whose lease has expired, at most 500 of each tenant. */
-    releaseExpired: () =>
-      sumOfTenants(sql, { list: statements.listExpired }, (tenantAppId) =>
-        sql.execute(statements.releaseExpired, [tenantAppId]),
+    releaseExpired: async () =>
+      sumOfTenants(sql, await sql.list(statements.listExpired), (tenantAppId, own) =>
+        own.execute(statements.releaseExpired, [tenantAppId]),
       ),
+    /** The name of the server that has the rows of a tenant. */
+    nodeOf: (tenantAppId: string) => sql.nodeOf(tenantAppId),
     /** Records the ends of attempts, by tenant. Those of the tenants before one that fails are recorded. */
     async record(ended: readonly EndedDelivery[]): Promise<void> {
       for (const [tenantAppId, own] of Map.groupBy(ended, (delivery) => delivery.tenantAppId)) {
-        await sql.execute(statements.record, [
-          tenantAppId,
-          own.map(({ id }) => id),
-          own.map(({ leaseToken }) => leaseToken),
-          own.map(({ status }) => status),
-          own.map(({ responseStatus }) => toText(responseStatus)),
-          own.map(({ error }) => error),
-          own.map(({ delaySeconds }) => toText(delaySeconds)),
-          own.map(({ isFree }) => String(isFree)),
-        ])
+        await sql
+          .of(tenantAppId)
+          .execute(statements.record, [
+            tenantAppId,
+            own.map(({ id }) => id),
+            own.map(({ leaseToken }) => leaseToken),
+            own.map(({ status }) => status),
+            own.map(({ responseStatus }) => toText(responseStatus)),
+            own.map(({ error }) => error),
+            own.map(({ delaySeconds }) => toText(delaySeconds)),
+            own.map(({ isFree }) => String(isFree)),
+          ])
       }
     },
     /** Notes that a delivery has succeeded after others have failed. */
-    noteSuccess: (webhook: WebhookKey) => sql.execute(statements.noteSuccess, keyOf(webhook)),
+    noteSuccess: (webhook: WebhookKey) => sql.of(webhook.tenantAppId).execute(statements.noteSuccess, keyOf(webhook)),
     /** Notes a failed attempt. Returns whether all attempts of the last five days have failed. */
     async noteFailure(webhook: WebhookKey): Promise<boolean> {
-      if ((await sql.execute(statements.noteFailure, keyOf(webhook))) > 0) return false
-      return (await sql.query(statements.hasFailedTooLong, keyOf(webhook))).length > 0
+      const own = sql.of(webhook.tenantAppId)
+      if ((await own.execute(statements.noteFailure, keyOf(webhook))) > 0) return false
+      return (await own.query(statements.hasFailedTooLong, keyOf(webhook))).length > 0
     },
     /** Sends nothing to an endpoint for some seconds: to all webhooks of the tenant that have its URL. */
     pause: ({ tenantAppId, url }: ClaimedDelivery['webhook'], seconds: number) =>
-      sql.execute(statements.pause, [tenantAppId, url, String(seconds)]),
+      sql.of(tenantAppId).execute(statements.pause, [tenantAppId, url, String(seconds)]),
     /** Disables a webhook that still has the URL and the key of an attempt. Returns whether it was enabled. */
     disable: async ({ url, keyId, ...webhook }: ClaimedDelivery['webhook'], reason: string) =>
-      (await sql.execute(statements.disable, [...keyOf(webhook), reason, url, keyId])) > 0,
+      (await sql.of(webhook.tenantAppId).execute(statements.disable, [...keyOf(webhook), reason, url, keyId])) > 0,
     async removeOf(webhook: WebhookKey): Promise<void> {
-      while ((await sql.execute(statements.removeOf, keyOf(webhook))) > 0);
+      while ((await sql.of(webhook.tenantAppId).execute(statements.removeOf, keyOf(webhook))) > 0);
     },
     /** Removes the deliveries of events that have been removed, in batches. */
-    removeOld: (): Promise<number> =>
-      sumOfTenants(sql, { list: statements.listRemoved }, (tenantAppId) =>
-        sumOfBatches(statements.pageSize, () => sql.execute(statements.removeOld, [tenantAppId])),
+    removeOld: async (): Promise<number> =>
+      sumOfTenants(sql, await sql.query(statements.listRemoved), (tenantAppId, own) =>
+        sumOfBatches(statements.pageSize, () => own.execute(statements.removeOld, [tenantAppId])),
       ),
   }
 }

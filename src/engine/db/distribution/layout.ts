@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { OperatorError } from '../../errors.ts'
-import type { Driver } from '../driver.ts'
+import type { Driver, NodeObserver } from '../driver.ts'
 import { ownTables } from '../own-objects.ts'
 import type { Sql } from '../sql.ts'
 import { statement } from '../statement.ts'
@@ -96,26 +96,48 @@ export async function isNumbering(sql: Sql): Promise<boolean> {
 /** What there is of an open database. */
 interface OpenDatabase {
   readonly sql: Sql
-  readonly driver: Pick<Driver, 'isDistributed' | 'routeRead' | 'reachDirectly' | 'readPlacement'>
+  readonly driver: Pick<Driver, 'isDistributed' | 'routeRead' | 'reachDirectly' | 'follow' | 'nodes'>
 }
 
-const unset = 'Unset it, or run: npm run fusion -- migrate distribute'
 const again = 'Stop all gateways and workers, and run: npm run fusion -- migrate distribute'
 
 /**
  * Requires, of a database with Citus, that no table is distributed, or that `migrate distribute` has distributed all.
  * Otherwise followers of the event log would miss events without an error, because each node numbers those of its
- * tenants.
+ * tenants. All nodes must answer.
  *
  * @throws OperatorError saying what to do
  */
-export async function requireLayout({ sql, driver }: OpenDatabase): Promise<void> {
+export async function requireLayout(database: OpenDatabase): Promise<void> {
+  if (!(await requireTables(database)) || (await isNumbering(database.sql))) return
+  throw restoredElsewhere()
+}
+
+/**
+ * The same for a process that serves or works, which then follows the nodes. It starts while nodes do not answer: these
+ * are checked when they are back (`watchPlacement`).
+ *
+ * @param onNode see {@link NodeObserver}
+ * @throws OperatorError saying what to do
+ */
+export async function followLayout(database: OpenDatabase, onNode: NodeObserver): Promise<void> {
+  if (!(await requireTables(database))) return
+  await database.driver.follow?.(onNode)
+  requireOwnNumbers(database)
+}
+
+function requireOwnNumbers({ driver }: OpenDatabase): void {
+  if (driver.nodes?.().some((node) => node.isForeign())) throw restoredElsewhere()
+}
+
+function restoredElsewhere(): OperatorError {
+  return new OperatorError(`A node was restored into another server. Events could be missed. ${again}`)
+}
+
+/** Returns whether the tables are distributed. */
+async function requireTables({ sql, driver }: OpenDatabase): Promise<boolean> {
   const tables = (await hasCitus(sql)) ? await readTables(sql) : []
-  if (!tables.some(({ isDistributed }) => isDistributed)) {
-    if (driver.readPlacement)
-      throw new OperatorError(`DATABASE_NODES is set, and the tables are not distributed. ${unset}`)
-    return
-  }
+  if (!tables.some(({ isDistributed }) => isDistributed)) return false
   if (driver.routeRead)
     throw new OperatorError('DATABASE_REPLICA_URLS is not supported for a distributed database yet.')
   const missing = tables.filter(({ isDistributed }) => !isDistributed).map(({ name }) => name)
@@ -126,9 +148,7 @@ export async function requireLayout({ sql, driver }: OpenDatabase): Promise<void
     throw new OperatorError('A pooler (DATABASE_DIRECT_URL) is not supported for a distributed database yet.')
   }
   await requirePlacement(sql)
-  if (!(await isNumbering(sql))) {
-    throw new OperatorError(`A node was restored into another server. Events could be missed. ${again}`)
-  }
+  return true
 }
 
 async function requirePlacement(sql: Sql): Promise<void> {
@@ -141,19 +161,19 @@ async function requirePlacement(sql: Sql): Promise<void> {
 const checkMilliseconds = 5_000
 
 /**
- * Watches, on a distributed database, whether Citus moves shards: a process that followed the event log would miss
- * events.
+ * Watches, on a distributed database, whether Citus moves shards or a node comes back as another server: a process that
+ * followed the event log would miss events.
  *
  * @returns resolves with what an operator has to do, if that happens before the signal is aborted
  */
-export async function watchPlacement(
-  { sql, driver }: OpenDatabase,
-  signal: AbortSignal,
-): Promise<OperatorError | undefined> {
+export async function watchPlacement(database: OpenDatabase, signal: AbortSignal): Promise<OperatorError | undefined> {
+  const { sql, driver } = database
   if (!driver.isDistributed?.()) return undefined
   while (!signal.aborted) {
     await sleep(checkMilliseconds, undefined, { signal, ref: false }).catch(() => undefined)
-    const problem = await requirePlacement(sql).catch((error: unknown) => error)
+    const problem = await requirePlacement(sql)
+      .then(() => requireOwnNumbers(database))
+      .catch((error: unknown) => error)
     // A database that cannot be reached is reported by the requests.
     if (problem instanceof OperatorError) return problem
   }

@@ -1,5 +1,9 @@
 import type pg from 'pg'
-import type { Server } from '../driver.ts'
+import type { DatabaseNode, NodeObserver, OpenTransaction } from '../driver.ts'
+import { ConnectError, isServerLost, isUnknownObject } from '../errors.ts'
+import type { PoolSettings } from '../location.ts'
+import { literals, ownTables } from '../own-objects.ts'
+import { type Statement, statement } from '../statement.ts'
 import { serverOf } from './pool.ts'
 
 /**
@@ -55,79 +59,286 @@ export interface NodeAddress {
   readonly port: number
 }
 
-/** The pool of a node. */
-interface NodePool {
-  readonly pool: pg.Pool
-  readonly server: Server
-}
+/**
+ * Opens a pool. No connection is made before it is used.
+ *
+ * @param node undefined: the server that the URL names
+ * @param sizes what differs from the pool of requests
+ */
+type OpenPool = (node: NodeAddress | undefined, sizes?: Partial<PoolSettings>) => pg.Pool
 
 /** A part of each table: the tenants whose hashes are greater than those of the part before. */
 interface Shard {
   readonly maxHash: number
-  /** Undefined: the server that the URL names has it. */
-  readonly node: NodePool | undefined
+  readonly node: FollowedNode
+}
+
+/** The tables that hold the parts of our tables on a node, by the names of ours: one map for each part. */
+type LocalTables = readonly ReadonlyMap<string, string>[]
+
+type FollowedNode = ReturnType<typeof createNode>
+
+/** Why nothing is sent to a node. */
+interface NodeProblem {
+  readonly error: unknown
+  /** Whether it answers, and numbers events as another server. */
+  readonly isForeign: boolean
 }
 
 const readMilliseconds = 5_000
 
-// All tables of tenants have their shards in the same places.
+/** How often a node is checked: while it answers, and while it does not. */
+const checkMilliseconds = { usable: 1_000, failed: 500 }
+
+/** How long a check may take: then a node that hangs counts as failed. */
+const checkTimeout = { connectMilliseconds: 3_000, acquireMilliseconds: 3_000, statementMilliseconds: 2_000 }
+
+/** How long the others wait for the list of a node. */
+const listMilliseconds = 2_000
+
+// All tables of tenants have their shards in the same places. A table that each node has is one shard without a range.
 const listShards = `
-  SELECT shardmaxvalue::integer AS max_hash, nodename AS host, nodeport AS port,
-    groupid = (SELECT groupid FROM pg_dist_local_group) AS is_local
-  FROM pg_dist_shard JOIN pg_dist_placement USING (shardid) JOIN pg_dist_node USING (groupid)
-  WHERE logicalrelid = to_regclass('public.event') AND noderole = 'primary' ORDER BY 1`
+  SELECT c.relname AS table, shardmaxvalue::integer AS max_hash, shard_name(logicalrelid, shardid) AS local,
+    nodename AS host, nodeport AS port, groupid = (SELECT groupid FROM pg_dist_local_group) AS is_local
+  FROM pg_dist_shard JOIN pg_dist_placement USING (shardid) JOIN pg_dist_node USING (groupid) JOIN pg_class c ON c.oid = logicalrelid
+  WHERE c.relnamespace = 'public'::regnamespace AND c.relname IN (${literals(ownTables.keys())}) AND noderole = 'primary'
+    AND (shouldhaveshards OR shardmaxvalue IS NOT NULL) ORDER BY 2`
+
+// A node numbers the events of its tenants. If it was restored from a backup of another server, readers would miss some.
+const checkNumbers = statement('SELECT server = system_identifier FROM event_state, pg_control_system()')
 
 /**
- * Follows where the rows of tenants are on a distributed database. Each node has a pool, so that one which is down
- * takes no connections to the others. A node takes statements of all tenants and forwards those of others: an outdated
- * placement makes them slower, and never wrong.
+ * Makes a statement about the rows of all tenants one about the rows that a server has in tables of its own.
+ *
+ * `SELECT … FROM job AS j` ⇒ `(SELECT … FROM job_102008 AS j) UNION ALL (SELECT … FROM job_102010 AS j)`
+ */
+function localize({ text, isShortRead = false }: Statement, parts: LocalTables): Statement {
+  const names = [...(parts[0]?.keys() ?? [])].join('|')
+  const tables = new RegExp(`\\b(FROM|JOIN) (${names})\\b(?: AS (\\w+))?`, 'g')
+  const localOf = (part: ReadonlyMap<string, string>) =>
+    text.replace(tables, (_, word: string, name: string, alias = name) => `${word} ${part.get(name)} AS ${alias}`)
+  return statement(parts.map((part) => `(${localOf(part)})`).join(' UNION ALL '), { isShortRead })
+}
+
+interface NodeEvents {
+  readonly onChange: NodeObserver
+  /** Called when a table is not where it was. */
+  readonly onOutdated: () => void
+}
+
+/**
+ * Creates a node. From its first check on it is checked all the time whether it answers. While it does not, nothing is sent to it, and what was sent
+ * fails: a server that hangs must not keep what is shared with the tenants of other nodes.
+ *
+ * @param checking a pool of one connection
+ */
+function createNode(name: string, pool: pg.Pool, checking: pg.Pool, { onChange, onOutdated }: NodeEvents) {
+  const server = serverOf(pool)
+  const underWay = new Set<(error: unknown) => void>()
+  let problem: NodeProblem | undefined
+  let local: LocalTables = []
+  let localized = new WeakMap<Statement, Statement>()
+  let lateLists = 0
+  let isClosed = false
+  let timer: NodeJS.Timeout | undefined
+  let checked: Promise<void> | undefined
+
+  /** Sends something, unless or until the node fails. */
+  function whileUsable<Result>(send: () => Promise<Result>, dispose?: (result: Result) => void): Promise<Result> {
+    if (problem) return Promise.reject(problem.error)
+    return new Promise((resolve, reject) => {
+      underWay.add(reject)
+      send().then(
+        (result) => {
+          if (underWay.delete(reject)) resolve(result)
+          else dispose?.(result)
+        },
+        (error: unknown) => {
+          underWay.delete(reject)
+          if (isServerLost(error)) void check()
+          reject(error)
+        },
+      )
+    })
+  }
+
+  function note(found: NodeProblem | undefined): void {
+    const before = problem
+    problem = found
+    if (before?.isForeign !== found?.isForeign) onChange(name, found?.error)
+    if (!found) return
+    for (const reject of underWay) reject(found.error)
+    underWay.clear()
+  }
+
+  async function findProblem(): Promise<NodeProblem | undefined> {
+    try {
+      const { rows } = await serverOf(checking).send(checkNumbers, [])
+      if (rows[0]?.[0] === true) return undefined
+      return { isForeign: true, error: new ConnectError(`the node ${name} was restored into another server`) }
+    } catch (error) {
+      return { isForeign: false, error }
+    }
+  }
+
+  function check(): Promise<void> {
+    checked ??= findProblem().then((found) => {
+      checked = undefined
+      if (isClosed) return
+      note(found)
+      clearTimeout(timer)
+      timer = setTimeout(() => void check(), checkMilliseconds[problem ? 'failed' : 'usable']).unref()
+    })
+    return checked
+  }
+
+  const node: DatabaseNode = {
+    name,
+    problem: () => problem?.error,
+    isForeign: () => problem?.isForeign === true,
+    send: (sent, parameters) => whileUsable(() => server.send(sent, parameters)),
+    async begin() {
+      const release = (open: OpenTransaction) => void open.end('ROLLBACK').catch(() => undefined)
+      const open = await whileUsable(() => server.begin(), release)
+      return {
+        send: (sent, parameters) => whileUsable(() => open.send(sent, parameters)),
+        end(how) {
+          // It gives the connection back also if nobody waits for it.
+          const ended = open.end(how)
+          ended.catch(() => undefined)
+          return whileUsable(() => ended)
+        },
+      }
+    },
+    async list(sent, parameters) {
+      if (local.length === 0) return []
+      if (lateLists > 0) throw new Error(`the node ${name} is busy with an earlier list`)
+      const text = localized.get(sent) ?? localize(sent, local)
+      localized.set(sent, text)
+      let isLate = false
+      const listed = node.send(text, parameters).finally(() => {
+        if (isLate) lateLists -= 1
+      })
+      return new Promise((resolve, reject) => {
+        const giveUp = setTimeout(() => {
+          isLate = true
+          lateLists += 1
+          reject(new Error(`the node ${name} takes longer than ${listMilliseconds} ms`))
+        }, listMilliseconds)
+        const fail = (error: unknown) => {
+          if (isUnknownObject(error)) onOutdated()
+          reject(error)
+        }
+        void listed.then(({ rows }) => resolve(rows), fail).finally(() => clearTimeout(giveUp))
+      })
+    },
+  }
+
+  return {
+    ...node,
+    pool,
+    check,
+    /** @param parts the tables that it has now */
+    place(parts: LocalTables): void {
+      local = parts
+      localized = new WeakMap()
+    },
+    async close(isPoolOwn: boolean): Promise<void> {
+      isClosed = true
+      clearTimeout(timer)
+      await Promise.all([checking.end(), ...(isPoolOwn ? [pool.end()] : [])])
+    },
+  }
+}
+
+/**
+ * Follows where the rows of tenants are on a distributed database. Each node has a pool, so that one which is down or
+ * hangs takes no connections to the others. A node takes statements of all tenants and forwards those of others: an
+ * outdated placement makes them slower, and never wrong. A list of what all tenants have reads the tables that each node
+ * has: with an outdated placement it lacks something, or has too much, until the next list.
  *
  * @param primary the pool of the server that the URL names, which knows the placement
- * @param open opens the pool of another server. No connection is made before it is used
  */
-export function followNodes(primary: pg.Pool, open: (node: NodeAddress) => pg.Pool) {
-  const nodes = new Map<string, NodePool>()
+export function followNodes(primary: pg.Pool, open: OpenPool) {
+  let observer: NodeObserver = () => undefined
+  const nodes = new Map<string, FollowedNode & { readonly isLocal: boolean }>()
   let shards: readonly Shard[] = []
-  // Statements report that the server cannot be reached.
-  const timer = setInterval(() => void read().catch(() => undefined), readMilliseconds).unref()
+  let timer: NodeJS.Timeout | undefined
+  const events: NodeEvents = {
+    onChange: (...change) => observer(...change),
+    onOutdated: () => void read().catch(() => undefined),
+  }
 
-  function nodeAt(address: NodeAddress): NodePool {
+  function nodeAt(address: NodeAddress, isLocal: boolean) {
     const name = `${address.host}:${address.port}`
     const known = nodes.get(name)
     if (known) return known
-    const pool = open(address)
-    const node = { pool, server: serverOf(pool) }
+    const checking = open(isLocal ? undefined : address, { ...checkTimeout, size: 1 })
+    const node = { ...createNode(name, isLocal ? primary : open(address), checking, events), isLocal }
     nodes.set(name, node)
+    void node.check()
     return node
   }
 
   async function read(): Promise<void> {
-    const { rows } = await primary.query(listShards)
+    const { rows } = await primary.query<ShardRow>(listShards)
     const found: Shard[] = []
-    for (const { max_hash: maxHash, is_local: isLocal, host, port } of rows) {
-      found.push({ maxHash, node: isLocal ? undefined : nodeAt({ host, port }) })
+    const byNode = Map.groupBy(rows, ({ host, port, is_local: isLocal }) => nodeAt({ host, port }, isLocal))
+    for (const [node, placed] of byNode) {
+      const tables = Map.groupBy(placed, ({ max_hash: maxHash }) => maxHash)
+      const ofAll = tables.get(null) ?? []
+      tables.delete(null)
+      node.place(
+        [...tables.values()].map((own) => new Map([...ofAll, ...own].map(({ table, local }) => [table, local]))),
+      )
+      for (const maxHash of tables.keys()) if (maxHash !== null) found.push({ maxHash, node })
     }
-    shards = found
+    shards = found.toSorted((one, other) => one.maxHash - other.maxHash)
+    for (const [name, node] of nodes) {
+      if (byNode.has(node)) continue
+      nodes.delete(name)
+      void node.close(!node.isLocal)
+    }
   }
 
   return {
-    /** Reads the placement. It is read again every five seconds. Returns the number of servers. */
-    async read(): Promise<number> {
+    /**
+     * Begins to follow them. The placement is read again every five seconds. Resolves when each node has been checked.
+     */
+    async follow(onNode: NodeObserver = () => undefined): Promise<void> {
+      observer = onNode
       await read()
-      return nodes.size + 1
+      // Statements report that the server cannot be reached.
+      timer ??= setInterval(() => void read().catch(() => undefined), readMilliseconds).unref()
+      await Promise.all([...nodes.values()].map(({ check }) => check()))
     },
 
-    /** The node of a tenant; undefined: the server that the URL names, also while the placement is not known. */
-    nodeOf(tenantAppId: string): Server | undefined {
+    nodes: (): readonly DatabaseNode[] => [...nodes.values()],
+
+    /** The node of a tenant; undefined while the placement is not known. */
+    nodeOf(tenantAppId: string): DatabaseNode | undefined {
+      if (shards.length === 0) return undefined
       const hash = hashText(tenantAppId)
-      return shards.find(({ maxHash }) => hash <= maxHash)?.node?.server
+      return shards.find(({ maxHash }) => hash <= maxHash)?.node
     },
 
-    pools: (): pg.Pool[] => [...nodes.values()].map(({ pool }) => pool),
+    /** The pools of other servers. */
+    pools: (): pg.Pool[] => [...nodes.values()].flatMap(({ pool, isLocal }) => (isLocal ? [] : [pool])),
 
     async close(): Promise<void> {
       clearInterval(timer)
-      await Promise.all([...nodes.values()].map(({ pool }) => pool.end()))
+      await Promise.all([...nodes.values()].map((node) => node.close(!node.isLocal)))
     },
   }
+}
+
+/** A table that holds a part of one of ours on a node. */
+interface ShardRow {
+  readonly table: string
+  /** Null: the node has all of it. */
+  readonly max_hash: number | null
+  readonly local: string
+  readonly host: string
+  readonly port: number
+  readonly is_local: boolean
 }

@@ -56,13 +56,18 @@ export function openPostgres(url: string, options: PostgresOptions): Driver {
   const pool = open(timeouts)
   const probing = open({ ...timeouts, size: 1 })
   const replicas = openReplicas(settings, timeouts, options)
-  const nodes = openNodes(url, pool, options)
-  const pools = () => [pool, ...(nodes?.pools() ?? [])]
+  const nodes = followNodes(pool, (node, sizes) => {
+    const own = { ...timeouts, ...sizes }
+    return openPool(connectionSettings(node ? urlOfNode(url, node) : url, own), own, onIdleError)
+  })
+  const pools = () => [pool, ...nodes.pools()]
 
   return {
     ...connectorOf(pool),
     ...(replicas && { routeRead: replicas.routeRead }),
-    ...nodes?.routes,
+    nodes: nodes.nodes,
+    nodeOf: nodes.nodeOf,
+    follow: nodes.follow,
     gathersStatistics: true,
     probing: connectorOf(probing),
     isShared: true,
@@ -95,7 +100,7 @@ export function openPostgres(url: string, options: PostgresOptions): Driver {
 
     async close() {
       await replicas?.close()
-      await nodes?.close()
+      await nodes.close()
       await Promise.all([pool.end(), probing.end()])
     },
   }
@@ -213,16 +218,6 @@ function openReplicas(primary: pg.PoolConfig, timeouts: PoolSettings, options: P
       await Promise.all(opened.map(({ pool }) => pool.end()))
     },
   }
-}
-
-/** Follows the nodes of a distributed database. Returns undefined if that is not wanted. */
-function openNodes(url: string, primary: pg.Pool, options: PostgresOptions) {
-  const { pool: timeouts, followsNodes = false, onIdleError = () => undefined } = options
-  if (!followsNodes) return undefined
-  const nodes = followNodes(primary, (node) =>
-    openPool(connectionSettings(urlOfNode(url, node), timeouts), timeouts, onIdleError),
-  )
-  return { ...nodes, routes: { serverOf: nodes.nodeOf, readPlacement: nodes.read } }
 }
 
 const sumOf = (pools: readonly pg.Pool[], count: (pool: pg.Pool) => number) =>
