@@ -1,7 +1,8 @@
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { factoriesFor } from '../support/factories.ts'
-import { isDistributed } from '../support/postgresql.ts'
+import { hasServer, isDistributed } from '../support/postgresql.ts'
 
 // After each kind of write by SQL, everything that was kept equals what is read. Citus refuses many of these writes.
 
@@ -152,4 +153,27 @@ describe.skipIf(isDistributed)('what was kept equals what is read after', () => 
     expect(read.map(({ cacheStatus }) => cacheStatus)).not.toContain('fusion; hit')
     for (const [index, { name, seen }] of after.entries()) expect({ name, seen }).toEqual({ name, seen: read[index]?.seen })
   })
+})
+
+// Without partitions, PostgreSQL rejects it.
+it.skipIf(!hasServer || isDistributed)('an email of a profile that its transaction does not see is shown, or rejected', async () => {
+  const { tenant } = await createPeople()
+  const make = factoriesFor(app, tenant)
+  const session = new pg.Client({ connectionString: app.database.url })
+  await session.connect()
+  await session.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM "user"')
+  const account = await make.account('usr_ada')
+  const { id } = await make.profile(account)
+  const query = `{ user(id: "usr_ada") { accounts { profile { emails { value } } } } }`
+  const text = async () => JSON.stringify((await app.graphql(tenant, query)).data)
+  for (let times = 0; times < 3; times += 1) expect(await text()).not.toContain('late')
+  const insert = `INSERT INTO email_record (tenant_app_id, id, profile_id, value, updated_at) VALUES ($1, 'eml_late', $2, 'late', now())`
+  const isWritten = await session.query(insert, [tenant.tenantAppId, id]).then(
+    () => true,
+    () => false,
+  )
+  await session.query('COMMIT')
+  await session.end()
+  expect((await text()).includes('late')).toBe(isWritten)
+  expect(isWritten).toBe(process.env['TEST_PARTITIONS'] !== undefined)
 })
