@@ -30,7 +30,12 @@ type Run = (world: World, random: Random) => Promise<string | undefined>
  */
 const kinds: readonly Run[] = [
   ...Array<Run>(14).fill(runQuery),
-  ...[runEntities, runEntities, runBetweenWrites, runBetweenWrites, runMutation, runRoute],
+  runEntities,
+  runEntities,
+  runBetweenWrites,
+  runBetweenWrites,
+  runMutation,
+  runRoute,
 ]
 
 /** Runs random operations. Returns the descriptions of the mismatches. */

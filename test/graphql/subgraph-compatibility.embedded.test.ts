@@ -6,7 +6,7 @@ import { createOneOfEach } from '../support/factories.ts'
 
 // The rows of Apollo's table of subgraph libraries, as docs/recipes/federation.md lists them: what this subgraph has,
 // what other subgraphs can do with its types, and what it has no use for.
-// https://www.apollographql.com/docs/federation/building-supergraphs/compatible-subgraphs
+// https://github.com/apollographql/apollo-federation-subgraph-compatibility
 
 let app: TestApp
 let tenant: TestTenant

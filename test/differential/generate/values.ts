@@ -97,12 +97,15 @@ export function createValues({ below, pick }: Random): CreateValue {
     if (below(40) === 0) return pick(noReferences)
     if (references.length > 0 && below(4) === 0) return pick(references)
     const typename = pick(entityTypes)
-    const isByPlatform = typename === 'Account' && below(2) === 0
-    const key = isByPlatform
-      ? { platform: pick(platforms), platformAccountId: `channel_${pick(ids.Account)}` }
-      : { id: below(12) === 0 ? pick(anyId) : pick(ids[typename]) }
+    const byPlatform = () => ({ platform: pick(platforms), platformAccountId: `channel_${pick(ids.Account)}` })
+    const byId = () => ({ id: below(12) === 0 ? pick(anyId) : pick(ids[typename]) })
+    const keys = typename === 'Account' ? pick([[byId], [byPlatform], [byPlatform], [byId, byPlatform]]) : [byId]
     // A router also sends the fields that a field of its own requires.
-    const created = { __typename: typename, ...key, ...(below(8) === 0 && { name: 'Ada' }) }
+    const created = {
+      __typename: typename,
+      ...Object.assign({}, ...keys.map((key) => key())),
+      ...(below(8) === 0 && { name: 'Ada' }),
+    }
     references.push(created)
     return created
   }
