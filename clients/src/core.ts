@@ -60,15 +60,11 @@ const maxRetryAfterSeconds = 120
 
 /** Creates what every entry sends with. */
 export function createCore(options: ClientOptions): Core {
-  const { token, apiKey, clientName, clientVersion, onWait, onSignedOut } = options
+  const { token, apiKey, onWait, onSignedOut } = options
   const closed = new AbortController()
   const waits = createWaits(onWait, closed.signal)
   const isPage = typeof window !== 'undefined'
   const { attempts = isPage ? Number.POSITIVE_INFINITY : maxAttempts } = options
-  const names = {
-    ...(clientName && { 'graphql-client-name': clientName }),
-    ...(clientVersion && { 'graphql-client-version': clientVersion }),
-  }
   let isSignedOut = false
 
   /** The token, and another one if the gateway has rejected it. */
@@ -88,7 +84,7 @@ export function createCore(options: ClientOptions): Core {
 
   /** The headers of a request, which the first message of a WebSocket has too. */
   const headersOf = (current: string | undefined): Record<string, string> => ({
-    ...names,
+    ...nameHeaders(options),
     ...(current === undefined ? apiKey && { 'x-api-key': apiKey } : { authorization: `Bearer ${current}` }),
   })
 
@@ -135,6 +131,12 @@ export function createCore(options: ClientOptions): Core {
   })
   return { fetch, subscribe, close: () => closed.abort(new Error('The client is closed.')) }
 }
+
+/** The headers that name a client. */
+export const nameHeaders = ({ clientName, clientVersion }: Pick<ClientOptions, 'clientName' | 'clientVersion'>) => ({
+  ...(clientName && { 'graphql-client-name': clientName }),
+  ...(clientVersion && { 'graphql-client-version': clientVersion }),
+})
 
 /** Why a request is sent again, and after how many seconds if the gateway says so. Undefined: it is not. */
 function retryOf(outcome: Response | { readonly error: unknown }) {

@@ -1,4 +1,4 @@
-import type { ClientOptions } from './core.ts'
+import { type ClientOptions, nameHeaders } from './core.ts'
 import { createSend, type Send } from './fetch.ts'
 import type { Result } from './request.ts'
 import { createTokens } from './tokens.ts'
@@ -58,7 +58,7 @@ export function createSendAs(options: TokenServerOptions & Omit<ClientOptions, '
 
 /** Asks the gateway for a token. */
 async function createToken(options: TokenServerOptions, input: TokenInput): Promise<Response> {
-  const { url, apiKey, clientName, clientVersion, documentId } = options
+  const { url, apiKey, documentId } = options
   const document = documentId === undefined ? { query: tokenDocument } : { documentId }
   let response: Response
   try {
@@ -67,8 +67,7 @@ async function createToken(options: TokenServerOptions, input: TokenInput): Prom
       headers: {
         'content-type': 'application/json',
         'x-api-key': apiKey,
-        ...(clientName && { 'graphql-client-name': clientName }),
-        ...(clientVersion && { 'graphql-client-version': clientVersion }),
+        ...nameHeaders(options),
       },
       body: JSON.stringify({ ...document, variables: { input: { expiresInSeconds: 900, ...input } } }),
       // Next.js must not keep a token for other visitors.

@@ -43,6 +43,8 @@ const accepted: [string | undefined, string | null][] = [
   ['text/event-stream', 'text/event-stream'],
   ['multipart/mixed', 'multipart/mixed; boundary="-"'],
   ['multipart/mixed;deferSpec=20220824, application/json', json],
+  // Apollo Kotlin and Apollo iOS.
+  ['multipart/mixed;deferSpec=20220824, application/graphql-response+json, application/json', graphqlJson],
   ['multipart/mixed, application/json;q=0.9', 'multipart/mixed; boundary="-"'],
   ['text/event-stream;q=0.1, application/json', json],
   ['APPLICATION/JSON; Q=0.5, text/*', 'text/event-stream'],

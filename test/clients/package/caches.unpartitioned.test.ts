@@ -5,6 +5,7 @@ import { createApolloClient, withheld } from '@fusion-gateway/client/apollo'
 import { createUrqlClient } from '@fusion-gateway/client/urql'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { ClientOptions } from '../../../clients/src/core.ts'
+import { endCursorOf } from '../frontends/page.ts'
 import { allScopes, documents, failed, manyAccounts, type Stage, signIn, startStage } from './libraries.ts'
 
 let stage: Stage
@@ -33,8 +34,8 @@ interface Library {
   readonly apollo?: ApolloClient
 }
 
-const libraries: Record<string, (options: ClientOptions) => Library> = {
-  'Apollo Client'(options) {
+const libraries = {
+  'Apollo Client'(options: ClientOptions): Library {
     const apollo = createApolloClient(options)
     onTestFinished(() => apollo.stop())
     return {
@@ -59,7 +60,7 @@ const libraries: Record<string, (options: ClientOptions) => Library> = {
       follow: (document, variables, next) => void apollo.subscribe({ query: gql(document), variables }).subscribe(next),
     }
   },
-  urql(options) {
+  urql(options: ClientOptions): Library {
     const client = createUrqlClient(options)
     return {
       read: (document, variables = {}, isFromCache = false) =>
@@ -403,4 +404,28 @@ it('Apollo Client sends the queries of one moment as one request, and mutations 
   ])
   expect([one.error, other.error, renamed.error]).toEqual([undefined, undefined, undefined])
   expect(sent.map(({ body }) => [JSON.parse(body)].flat().length).toSorted()).toEqual([1, 2])
+})
+
+it('Apollo Client keeps the pages of a list from which something is deleted, also if another part of the page counts it', async () => {
+  const { options, create } = await signIn(stage)
+  const client = libraries['Apollo Client'](options)
+  const ids: string[] = []
+  for (const number of [1, 2, 3, 4, 5]) ids.push((await create.user({ name: `User ${number}` })).id)
+  const count = documents.users.replace('Users(', 'Count(').replace('first: 2', 'first: 1')
+  const counted = client.watch(count.replace(/edges.*\n.*/, 'nodes { id }'), {})
+  const list = client.watch(documents.users, {})
+  const shows = (...left: string[]) =>
+    vi.waitFor(() => {
+      expect(list.shown()?.data).toMatchObject({ users: { totalCount: ids.length } })
+      expect(users(list.shown()?.data)).toEqual(left)
+      expect(counted.shown()?.data).toMatchObject({ users: { totalCount: ids.length, nodes: [{ id: left[0] }] } })
+    }, 10_000)
+  await shows(...ids.slice(0, 2))
+  await list.more({ after: endCursorOf(list.shown()?.data) })
+  await shows(...ids.slice(0, 4))
+  for (const at of [1, 0]) {
+    const [id] = ids.splice(at, 1)
+    await client.mutate(documents.remove, { id })
+    await shows(...ids.slice(0, 2 + at))
+  }
 })

@@ -3,6 +3,7 @@ import { createSend } from '@fusion-gateway/client/fetch'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { mutationHeaders } from '../../../clients/src/action.ts'
 import { type ClientOptions, createCore } from '../../../clients/src/core.ts'
+import { rowsAfter } from '../../../clients/src/library.ts'
 
 const url = 'https://gateway.example.com/graphql'
 
@@ -296,6 +297,16 @@ it('deletedBy names what mutations, bulk writes and events delete, one or severa
   expect(deletedBy({ events: { type: 'USER_DELETED', resourceId: 'usr_1' } })).toEqual([user])
   expect(deletedBy({ events: { type: 'constructor', resourceId: 'usr_1' }, none: null })).toEqual([])
   expect(deletedBy(null)).toEqual([])
+})
+
+it('a list keeps the rows behind its first page, unless a row before them is missing from the page', () => {
+  const later = (known: string, page: string) => rowsAfter([...known], [...page], (row) => row).join('')
+  expect(later('abcd', 'ab')).toBe('cd')
+  expect(later('abcd', 'xab')).toBe('cd')
+  expect(later('abcd', 'axb')).toBe('cd')
+  expect(later('a', 'ab')).toBe('')
+  // The first row has moved, the second one, and a later one to the front.
+  expect([later('abcd', 'bc'), later('abcd', 'ac'), later('abcd', 'da')]).toEqual(['', '', ''])
 })
 
 describe('an action', () => {

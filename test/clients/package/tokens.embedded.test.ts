@@ -1,6 +1,6 @@
 import { TokenError } from '@fusion-gateway/client'
 import { createTokens } from '@fusion-gateway/client/tokens'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest'
 
 // Not the timers: code of earlier files would run for each.
 beforeEach(() => void vi.useFakeTimers({ toFake: ['Date', 'performance'], now: new Date('2026-01-01T00:00:00Z') }))
@@ -72,6 +72,17 @@ it('a token is used to its end while the backend does not answer, and not after 
   fetchToken.mockRejectedValueOnce(new TypeError('fetch failed'))
   await expect(token()).rejects.toThrow('fetch failed')
   expect(await token()).toBe('token 2')
+})
+
+it('a tab asks for itself if another one of its session holds the lock and does not end, and says why there is no token', async () => {
+  const request = () => Promise.reject(new DOMException('The operation timed out.', 'TimeoutError'))
+  vi.stubGlobal('navigator', { locks: { request } })
+  onTestFinished(() => void vi.unstubAllGlobals())
+  const { fetchToken } = createBackend()
+  const token = createTokens({ fetchToken, session: 'one' })
+  expect(await token()).toBe('token 1')
+  fetchToken.mockResolvedValueOnce(new Response(null, { status: 401 }))
+  await expect(token('token 1')).rejects.toThrow(TokenError)
 })
 
 it('an error says why there is no token', async () => {
