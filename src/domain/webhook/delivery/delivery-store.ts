@@ -75,6 +75,7 @@ export function createDeliveryStore(sql: Sql) {
         sql,
         served.map((tenantAppId) => [tenantAppId]),
         async (tenantAppId, own) => {
+          if (own.nodes.length > 0) return own.transact((transaction) => fanOutOnNode(transaction, tenantAppId))
           const [[count] = []] = await own.query(statements.fanOut, [tenantAppId])
           return Number(count)
         },
@@ -139,6 +140,27 @@ export function createDeliveryStore(sql: Sql) {
         sumOfBatches(statements.pageSize, () => own.execute(statements.removeOld, [tenantAppId])),
       ),
   }
+}
+
+/** Does what the statement `fanOut` does, in a transaction on the node of the tenant. */
+async function fanOutOnNode(transaction: Sql, tenantAppId: string): Promise<number> {
+  const page = (await transaction.query(statements.readPages, [tenantAppId])).map(
+    ([webhook, event, type, isChosen]) => ({
+      webhook: String(webhook),
+      event: String(event),
+      type: String(type),
+      isChosen: isChosen === true,
+    }),
+  )
+  const chosen = page.filter(({ isChosen }) => isChosen)
+  if (chosen.length > 0) {
+    const columns = (['webhook', 'event', 'type'] as const).map((name) => chosen.map((row) => row[name]))
+    await transaction.query(statements.insertPages, [tenantAppId, ...columns])
+  }
+  const last = new Map(page.map(({ webhook, event }) => [webhook, event]))
+  if (last.size > 0)
+    await transaction.execute(statements.moveCursors, [tenantAppId, [...last.keys()], [...last.values()]])
+  return page.length
 }
 
 function toText(value: number | null): string | null {

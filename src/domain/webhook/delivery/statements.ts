@@ -23,13 +23,13 @@ const places = 'CASE WHEN failing_since IS NULL THEN 8 ELSE 1 END'
 const maxClaimedOfWebhook = 4
 
 /**
- * Inserts deliveries of the rows of `chosen`. An event that has a delivery to the webhook is sent again: it is chosen a
+ * Inserts deliveries of the rows of an item of FROM. An event that has a delivery to the webhook is sent again: it is chosen a
  * second time only if a client asked for that.
  */
-const insertChosen = `
+const insertFrom = (chosen: string) => `
   INSERT INTO webhook_delivery (tenant_app_id, id, webhook_id, event_id, event_type, next_attempt_at, updated_at)
   SELECT tenant_app_id, 'dlv_' || substr(event_id, 5) || '_' || substr(webhook_id, 5), webhook_id, event_id, type, now(), now()
-  FROM chosen ORDER BY tenant_app_id, event_id, webhook_id
+  FROM ${chosen} ORDER BY tenant_app_id, event_id, webhook_id
   ON CONFLICT (tenant_app_id, id) DO UPDATE SET
     status = 'PENDING', attempts = 0, next_attempt_at = excluded.next_attempt_at, lease_token = NULL, response_status = NULL, error = NULL,
     updated_at = excluded.updated_at
@@ -46,6 +46,21 @@ const nextEvent = (tenant: string) => `(
 export const listUnread = statement(`
   SELECT DISTINCT tenant_app_id FROM webhook WHERE enabled AND ${nextEvent('webhook.tenant_app_id')} < node_complete(webhook.tenant_app_id)`)
 
+/** Locks some webhooks of a tenant with events that they have not read. Parameter: tenant. */
+const served = `
+  served AS (
+    SELECT tenant_app_id, id AS webhook_id, event_types, cursor FROM webhook
+    WHERE tenant_app_id = $1 AND enabled AND ${nextEvent('$1')} IS NOT NULL
+    ORDER BY node_random(id) LIMIT ${maxWebhooks} FOR NO KEY UPDATE SKIP LOCKED
+  )`
+
+/** The next events of a webhook that was locked. */
+const unread = `(
+  SELECT id, type FROM event
+  WHERE event.tenant_app_id = $1 AND event.id > served.cursor AND event.id < node_complete(served.tenant_app_id)
+  ORDER BY id LIMIT ${pageSize}
+) AS unread`
+
 /**
  * Puts new events into deliveries of some webhooks of a tenant, if they want them, and moves the cursors of these
  * webhooks. Those that another worker serves are skipped. The locked rows have their newest cursors, so no event is put
@@ -54,21 +69,13 @@ export const listUnread = statement(`
  */
 export const fanOut = statement(
   `
-  WITH served AS (
-    SELECT tenant_app_id, id AS webhook_id, event_types, cursor FROM webhook
-    WHERE tenant_app_id = $1 AND enabled AND ${nextEvent('$1')} IS NOT NULL
-    ORDER BY node_random(id) LIMIT ${maxWebhooks} FOR NO KEY UPDATE SKIP LOCKED
-  ),
+  WITH ${served},
   page AS (
     SELECT served.tenant_app_id, webhook_id, event_types, unread.id AS event_id, unread.type
-    FROM served CROSS JOIN LATERAL (
-      SELECT id, type FROM event
-      WHERE event.tenant_app_id = $1 AND event.id > served.cursor AND event.id < node_complete(served.tenant_app_id)
-      ORDER BY id LIMIT ${pageSize}
-    ) AS unread
+    FROM served CROSS JOIN LATERAL ${unread}
   ),
   chosen AS (SELECT * FROM page WHERE type = ANY (event_types)),
-  inserted AS (${insertChosen}),
+  inserted AS (${insertFrom('chosen')}),
   moved AS (
     UPDATE webhook SET cursor = last.event_id
     FROM (SELECT webhook_id, max(event_id) AS event_id FROM page GROUP BY webhook_id) AS last
@@ -78,12 +85,35 @@ export const fanOut = statement(
   { mayWait: true },
 )
 
+/**
+ * The parts of `fanOut` for a transaction on a node of a distributed database. Citus executes an INSERT within a
+ * statement apart from the rest, and sends what the rest has read to all nodes. Parameter: tenant. Results: the webhook,
+ * the id and type of an event, and whether the webhook wants it.
+ */
+export const readPages = statement(
+  `
+  WITH ${served}
+  SELECT webhook_id, unread.id, unread.type, unread.type = ANY (event_types) FROM served CROSS JOIN LATERAL ${unread}
+  ORDER BY webhook_id, unread.id`,
+  { mayWait: true },
+)
+/** Further parameters, as lists: webhooks, and the ids and types of events. */
+export const insertPages = statement(
+  insertFrom(
+    '(SELECT $1::text AS tenant_app_id, * FROM unnest($2::text[], $3::text[], $4::text[]) AS given (webhook_id, event_id, type)) AS chosen',
+  ),
+)
+/** Further parameters, as lists: webhooks, and the last event of each. */
+export const moveCursors = statement(`
+  UPDATE webhook SET cursor = last.event_id FROM unnest($2::text[], $3::text[]) AS last (webhook_id, event_id)
+  WHERE webhook.tenant_app_id = $1 AND webhook.id = last.webhook_id`)
+
 /** Puts events with given ids into deliveries of a webhook. Parameters: tenant, webhook, ids. */
 export const redeliver = statement(`
   WITH chosen AS (
     SELECT tenant_app_id, $2 AS webhook_id, id AS event_id, type FROM event
     WHERE tenant_app_id = $1 AND id = ANY ($3::text[]) AND id < node_complete(tenant_app_id)
-  ) ${insertChosen}`)
+  ) ${insertFrom('chosen')}`)
 
 export const listDue = statement(`
   SELECT DISTINCT tenant_app_id FROM webhook WHERE ${isOpen} AND NOT ${isSuspended('webhook.tenant_app_id')} AND (
