@@ -37,7 +37,9 @@ export function estimateText(model: DataModel, of: Model, owned: Ownership, cond
 interface Plan {
   readonly 'Plan Rows': number
   /** The plan of the server that has the rows. Citus estimates none itself. */
-  readonly 'Distributed Query'?: { readonly Job: { readonly Tasks: readonly [{ readonly 'Remote Plan': [[Explained]] }] } }
+  readonly 'Distributed Query'?: {
+    readonly Job: { readonly Tasks: readonly [{ readonly 'Remote Plan': [[Explained]] }] }
+  }
 }
 
 interface Explained {
