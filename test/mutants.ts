@@ -74,6 +74,7 @@ const memory = {
     // The owners of a profile that another transaction has moved, and a tenant that is deleted.
     [/\(owners \?\? \[\]\)/g, () => '[]'],
     [/createdAt !== null && /g, () => ''],
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is text of the source
     [/\$\{server\} \$\{createdAt\}/g, () => '${server}'],
     // Another log than before, and more changes than are read.
     [/!isSame \|\| /g, () => ''],

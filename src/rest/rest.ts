@@ -74,7 +74,13 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
     return made
   }
 
-  function respond(request: FastifyRequest, reply: FastifyReply, { kept }: OperationResponse, body: string, tag: string) {
+  function respond(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { kept }: OperationResponse,
+    body: string,
+    tag: string,
+  ) {
     if (kept) compressOnce(reply, { kept, name: `${route.url} body`, start: body, rest: '', body })
     return respondConditionally(request, reply, body, 'viewer', tag)
   }

@@ -53,25 +53,32 @@ it('a kept response is read again after the end of a transaction that has writte
 
 // The event of a profile or an email names the user whom the account had when the transaction looked.
 it.each([
-  ['an account', 'UPDATE account SET user_id = $1 WHERE user_id = $2', 'UPDATE profile SET username = $1 WHERE id = $2'],
+  [
+    'an account',
+    'UPDATE account SET user_id = $1 WHERE user_id = $2',
+    'UPDATE profile SET username = $1 WHERE id = $2',
+  ],
   [
     'an account, in a transaction that sees the former user',
     'UPDATE account SET user_id = $1 WHERE user_id = $2',
     'UPDATE email_record SET value = $1 WHERE profile_id = $2',
     'REPEATABLE READ',
   ],
-])('a kept response of a user who has got %s is read again after a change that began before', async (...[_what, move, change, level = 'READ COMMITTED']) => {
-  const { user: former, profile } = await createOneOfEach(app, tenant)
-  const { user } = await createOneOfEach(app, tenant)
-  const query = `{ user(id: "${user.id}") { accounts { profile { username emails { value } } } } }`
-  const text = async () => JSON.stringify((await app.graphql(tenant, query)).data)
-  const session = new pg.Client({ connectionString: app.database.url })
-  await session.connect()
-  await session.query(`BEGIN ISOLATION LEVEL ${level}`)
-  await session.query(change, ['late', profile.id])
-  await app.database.prisma.$executeRawUnsafe(move, user.id, former.id)
-  for (let times = 0; times < 3; times += 1) expect(await text()).not.toContain('late')
-  await session.query('COMMIT')
-  await session.end()
-  expect(await text()).toContain('late')
-})
+])(
+  'a kept response of a user who has got %s is read again after a change that began before',
+  async (...[_what, move, change, level = 'READ COMMITTED']) => {
+    const { user: former, profile } = await createOneOfEach(app, tenant)
+    const { user } = await createOneOfEach(app, tenant)
+    const query = `{ user(id: "${user.id}") { accounts { profile { username emails { value } } } } }`
+    const text = async () => JSON.stringify((await app.graphql(tenant, query)).data)
+    const session = new pg.Client({ connectionString: app.database.url })
+    await session.connect()
+    await session.query(`BEGIN ISOLATION LEVEL ${level}`)
+    await session.query(change, ['late', profile.id])
+    await app.database.prisma.$executeRawUnsafe(move, user.id, former.id)
+    for (let times = 0; times < 3; times += 1) expect(await text()).not.toContain('late')
+    await session.query('COMMIT')
+    await session.end()
+    expect(await text()).toContain('late')
+  },
+)

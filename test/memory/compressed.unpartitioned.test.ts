@@ -27,7 +27,8 @@ async function send(path: string, body: string | undefined, encoding: string) {
 }
 
 const keptBytes = async () => (await app.services.metrics.keptResponses.bytes.get()).values[0]?.value ?? 0
-const graphql = (first: number, alias: string) => JSON.stringify({ query: `{ users(first: ${first}) { nodes { ${alias}: name } } }` })
+const graphql = (first: number, alias: string) =>
+  JSON.stringify({ query: `{ users(first: ${first}) { nodes { ${alias}: name } } }` })
 const withoutCost = (text: string) => text.replace(/,"extensions":.*/, '')
 
 describe.each([

@@ -203,7 +203,9 @@ describe('a response', () => {
       await app.database.runAsOwner(`DELETE FROM tenant_app WHERE id = '${own.tenantAppId}'`)
       expect((await get()).statusCode).toBe(404)
       // Another tenant with the same id.
-      await app.database.runAsOwner(`INSERT INTO tenant_app (id, name, updated_at) VALUES ('${own.tenantAppId}', 'Again', now())`)
+      await app.database.runAsOwner(
+        `INSERT INTO tenant_app (id, name, updated_at) VALUES ('${own.tenantAppId}', 'Again', now())`,
+      )
       await factoriesFor(caching, own).user({ id: user.id, name: 'Another' })
       await get()
       expect((await get()).json()).toMatchObject({ name: 'Another' })

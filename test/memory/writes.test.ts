@@ -40,7 +40,10 @@ const queries: readonly (readonly [query: string, variables?: object])[] = [
     [`{ account(id: "acc_${name}") { id displayName ${profile} } }`] as const,
     [`{ profiles(accountIds: ["acc_${name}"]) { id username emails { value profile { id } } } }`] as const,
   ]),
-  ['query ($ids: [ID!]!) { profiles(accountIds: $ids) { username emails { value } } }', { ids: ['acc_ada', 'acc_new'] }],
+  [
+    'query ($ids: [ID!]!) { profiles(accountIds: $ids) { username emails { value } } }',
+    { ids: ['acc_ada', 'acc_new'] },
+  ],
   [`{ users(first: 10) { totalCount nodes { ${tree} } } }`],
   ['{ accounts(filter: { user: { nameContains: "a" } }) { nodes { id user { name } } } }'],
   ['{ searchProfiles(orderBy: { field: FOLLOWERS_COUNT, direction: ASC }) { nodes { username account { id } } } }'],
@@ -51,12 +54,16 @@ const paths = ['/users/usr_ada', '/accounts/acc_ada', '/accounts/acc_bea/profile
 /** Sends each request of each viewer. Returns what the responses have besides their cost. */
 async function askAll(viewers: readonly TestTenant[], headers: object = {}) {
   const requests = viewers.flatMap((viewer, number) => {
-    const credential = viewer.token === undefined ? { 'x-api-key': viewer.key } : { authorization: `Bearer ${viewer.token}` }
+    const credential =
+      viewer.token === undefined ? { 'x-api-key': viewer.key } : { authorization: `Bearer ${viewer.token}` }
     const own = { headers: { ...credential, ...headers } }
     return [
       ...queries.map(([query, variables]) => {
         const payload = { query, variables }
-        return { name: `${number} ${query}`, send: () => app.app.inject({ ...own, method: 'POST', url: '/graphql', payload }) }
+        return {
+          name: `${number} ${query}`,
+          send: () => app.app.inject({ ...own, method: 'POST', url: '/graphql', payload }),
+        }
       }),
       ...paths.map((url) => ({ name: `${number} ${url}`, send: () => app.app.inject({ ...own, url }) })),
     ]
@@ -151,29 +158,33 @@ describe.skipIf(isDistributed)('what was kept equals what is read after', () => 
     const after = await askAll(viewers)
     const read = await askAll(viewers, { 'cache-control': 'no-cache' })
     expect(read.map(({ cacheStatus }) => cacheStatus)).not.toContain('fusion; hit')
-    for (const [index, { name, seen }] of after.entries()) expect({ name, seen }).toEqual({ name, seen: read[index]?.seen })
+    for (const [index, { name, seen }] of after.entries())
+      expect({ name, seen }).toEqual({ name, seen: read[index]?.seen })
   })
 })
 
 // Without partitions, PostgreSQL rejects it.
-it.skipIf(!hasServer || isDistributed)('an email of a profile that its transaction does not see is shown, or rejected', async () => {
-  const { tenant } = await createPeople()
-  const make = factoriesFor(app, tenant)
-  const session = new pg.Client({ connectionString: app.database.url })
-  await session.connect()
-  await session.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM "user"')
-  const account = await make.account('usr_ada')
-  const { id } = await make.profile(account)
-  const query = `{ user(id: "usr_ada") { accounts { profile { emails { value } } } } }`
-  const text = async () => JSON.stringify((await app.graphql(tenant, query)).data)
-  for (let times = 0; times < 3; times += 1) expect(await text()).not.toContain('late')
-  const insert = `INSERT INTO email_record (tenant_app_id, id, profile_id, value, updated_at) VALUES ($1, 'eml_late', $2, 'late', now())`
-  const isWritten = await session.query(insert, [tenant.tenantAppId, id]).then(
-    () => true,
-    () => false,
-  )
-  await session.query('COMMIT')
-  await session.end()
-  expect((await text()).includes('late')).toBe(isWritten)
-  expect(isWritten).toBe(process.env['TEST_PARTITIONS'] !== undefined)
-})
+it.skipIf(!hasServer || isDistributed)(
+  'an email of a profile that its transaction does not see is shown, or rejected',
+  async () => {
+    const { tenant } = await createPeople()
+    const make = factoriesFor(app, tenant)
+    const session = new pg.Client({ connectionString: app.database.url })
+    await session.connect()
+    await session.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM "user"')
+    const account = await make.account('usr_ada')
+    const { id } = await make.profile(account)
+    const query = `{ user(id: "usr_ada") { accounts { profile { emails { value } } } } }`
+    const text = async () => JSON.stringify((await app.graphql(tenant, query)).data)
+    for (let times = 0; times < 3; times += 1) expect(await text()).not.toContain('late')
+    const insert = `INSERT INTO email_record (tenant_app_id, id, profile_id, value, updated_at) VALUES ($1, 'eml_late', $2, 'late', now())`
+    const isWritten = await session.query(insert, [tenant.tenantAppId, id]).then(
+      () => true,
+      () => false,
+    )
+    await session.query('COMMIT')
+    await session.end()
+    expect((await text()).includes('late')).toBe(isWritten)
+    expect(isWritten).toBe(process.env['TEST_PARTITIONS'] !== undefined)
+  },
+)

@@ -15,6 +15,13 @@ import type { FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import Negotiator from 'negotiator'
 
+declare module 'fastify' {
+  interface FastifyReply {
+    /** Its body, if the start of it is kept. Not a weak map, which would keep it until a full garbage collection. */
+    repeated: RepeatedBody | undefined
+  }
+}
+
 // How the body of a response is sent: not at all if the client has it already, and compressed.
 
 // Ours, not @fastify/etag: that compares If-None-Match as one tag, without lists and `*`, and hashes the body without
@@ -152,7 +159,10 @@ const encoders = {
     createStream: () => createBrotliCompress(brotli),
   },
   gzip: {
-    start: (text: string): Start => [deflateRawSync(text, deflateStart), gzipTrailer(crc32(text), Buffer.byteLength(text))],
+    start: (text: string): Start => [
+      deflateRawSync(text, deflateStart),
+      gzipTrailer(crc32(text), Buffer.byteLength(text)),
+    ],
     startApart: async (text: string): Promise<Start> => [
       await promisify(deflateRaw)(text, deflateStart),
       gzipTrailer(crc32(text), Buffer.byteLength(text)),
@@ -195,7 +205,7 @@ export const compressResponse: onSendHookHandler<unknown> = (request, reply, pay
   if (typeof payload !== 'string') return done(null, payload)
   if (payload.length < threshold && Buffer.byteLength(payload) < threshold) return done(null, payload)
   setHeaders(reply, encoding)
-  const repeated = repeatedBodies.get(reply)
+  const { repeated } = reply
   if (repeated?.body === payload) {
     compressRepeated(repeated, encoding).then((bytes) => done(null, bytes), done)
   } else if (Buffer.byteLength(payload) > syncThreshold) done(null, encoder.createStream().end(payload))
@@ -219,11 +229,10 @@ interface RepeatedBody {
   readonly body: string
 }
 
-const repeatedBodies = new WeakMap<FastifyReply, RepeatedBody>()
-
 /** Lets the start of a body be compressed once for each encoding. */
 export function compressOnce(reply: FastifyReply, body: RepeatedBody): void {
-  if (body.rest.length <= maxRest) repeatedBodies.set(reply, body)
+  const isAccepted = reply.request.headers['accept-encoding'] !== undefined
+  if (isAccepted && body.rest.length <= maxRest) reply.repeated = body
 }
 
 async function compressRepeated({ kept, name, start, rest }: RepeatedBody, encoding: Encoding): Promise<Buffer> {

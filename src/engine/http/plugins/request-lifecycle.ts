@@ -50,6 +50,7 @@ export const requestLifecycle = plugin<{ metrics: Metrics; tracing: Tracing | un
     app.decorateRequest('refusal')
     app.decorateRequest('held')
     app.decorateRequest('trace', undefined)
+    app.decorateReply('repeated', undefined)
     app.addHook('onRequest', (request, reply, done) => {
       const { method, headers, routeOptions } = request
       const trace = tracing?.begin({ method, route: routeOptions.url, headers })
