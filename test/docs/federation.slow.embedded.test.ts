@@ -2,15 +2,18 @@ import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
+import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { parse } from 'graphql'
 import { createClient } from 'graphql-ws'
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { WebSocket } from 'ws'
 import { parse as parseYaml } from 'yaml'
 import { createKey } from '../../src/domain/credential/key.service.ts'
+import { printSubgraphSchema } from '../../src/domain/schema.graphql.ts'
 import { userScopes } from '../../src/domain/scopes.ts'
 import { openTrustedIssuers } from '../../src/engine/auth/tokens/trusted-issuers.ts'
 import { createRateLimit } from '../../src/engine/limits/rate-limit.ts'
@@ -295,6 +298,35 @@ describe.skipIf(!hasExample('supergraph', 'docs/recipes/federation.md')).each(ro
     )
   },
 )
+
+describe.skipIf(!hasExample('supergraph', 'docs/recipes/federation.md'))('the supergraph composes', () => {
+  const schemas = { fusion: printSubgraphSchema(), orders: readPage('examples/supergraph/orders.graphql') }
+  const subgraphs = Object.entries(schemas).map(([name, text]) => ({
+    name,
+    url: `http://${name}`,
+    document: parse(text),
+  }))
+  const load = (name: string) => import(createRequire(path.join(example, 'compose.js')).resolve(name))
+
+  it('for Apollo Router', async () => {
+    const { composeServices } = await load('@apollo/composition')
+    const { errors, supergraphSdl } = composeServices(
+      subgraphs.map(({ document, ...subgraph }) => ({ ...subgraph, typeDefs: document })),
+    )
+    expect(errors).toBeUndefined()
+    expect(supergraphSdl).toContain('type Order')
+  })
+
+  it('for Cosmo Router', async () => {
+    const { federateSubgraphs, LATEST_ROUTER_COMPATIBILITY_VERSION: version } = await load('@wundergraph/composition')
+    const result = federateSubgraphs({
+      subgraphs: subgraphs.map(({ document, ...subgraph }) => ({ ...subgraph, definitions: document })),
+      version,
+    })
+    expect(result).toMatchObject({ success: true })
+    expect(result.warnings).toEqual([])
+  })
+})
 
 describe('the configuration files', () => {
   const forwarded = async () => (await import(path.join(example, 'forwarded.js'))).forwarded
