@@ -156,17 +156,17 @@ function createSocket({ url, readToken, headersOf }: Connection): Transport {
 function createStreams({ url, fetch }: Connection): Transport {
   return (request, sink) => {
     let failure: unknown
-    async function send(input: string, init: RequestInit): Promise<Response> {
-      const response = await fetch(input, init)
-      if (response.ok) return endSilence(response, init.signal)
-      const { errors = [] } = (await response.json()) as { errors?: FieldError[] }
-      throw new RequestError(errors)
-    }
-    const fetchFn = (input: string, init: RequestInit) =>
-      send(input, init).catch((error: unknown) => {
+    async function fetchFn(input: string, init: RequestInit): Promise<Response> {
+      try {
+        const response = await fetch(input, init)
+        if (response.ok) return endSilence(response, init.signal)
+        const { errors = [] } = (await response.json()) as { errors?: FieldError[] }
+        throw new RequestError(errors)
+      } catch (error) {
         failure = error
         throw error
-      })
+      }
+    }
     return createStreamClient({ url, fetchFn, retryAttempts: 0 }).subscribe(request as { query: string }, {
       next: (result) => sink.next(result as Result),
       // Without a failure of the request, the stream broke off.
