@@ -51,7 +51,7 @@ describe.skipIf(!hasPrometheus)("Debian's Prometheus", () => {
     const port = await freePort()
     cpSync(path.join(folder, 'alerts.yaml'), path.join(own, 'alerts.yaml'))
     const configured = parse(readPage('deploy/monitoring/prometheus.yml'))
-    const quick = { ...configured.global, scrape_interval: '1s', evaluation_interval: '1s' }
+    const quick = { ...configured.global, scrape_interval: '1s', scrape_timeout: '1s', evaluation_interval: '1s' }
     // One process is a gateway and a worker on the embedded database.
     const scrape_configs = configured.scrape_configs.map(({ job_name }: { job_name: string }) => ({
       job_name,

@@ -83,9 +83,9 @@ export function recordMetrics(targets: readonly Target[], { seconds = secondsOf(
     },
 
     /**
-     * Expects that alerts fire, each in so many seconds after the fault and not before it, and that others do not fire at
-     * the end. A scrape can take as long as its timeout, and the rules can be evaluated as late as an interval after it:
-     * here neither takes time.
+     * Expects that alerts fire, each in so many seconds after the fault and not before it, and that others do not fire
+     * at the end. A scrape can take as long as its timeout, and the rules can be evaluated as late as an interval after
+     * it: here neither takes time.
      */
     async expectAlerts(within: Readonly<Record<string, number>>, overAtEnd: readonly string[] = []): Promise<void> {
       const late = secondsOf(global.scrape_timeout) + secondsOf(global.evaluation_interval)

@@ -61,7 +61,9 @@ const trials: Record<string, Trial> = {
   'bench:compression': { prints: [/^\| 1 MiB \| br \| \d+/m] },
   'bench:events': { prints: [/^\| import records \| \d+ \| \d+/m] },
   'bench:followers': { prints: [/^20 followers, [1-9]/m] },
-  'bench:growth': { prints: [/^\| the first page \| [\d.]+ ms/m, /^\| the index user_search_idx \| [\d.]+ ms/m] },
+  'bench:growth': {
+    prints: [/^\| the first page \| [\d.]+ ms/m, /^\| the index user_folded_search_idx \| [\d.]+ ms/m],
+  },
   'bench:memory': { prints: [/^\| after a full garbage collection \| \d+/m] },
   'bench:neighbours': { args: ['--only', 'one node'], prints: [/^\| one node 450 times \| \d+/m] },
   'bench:processes': { args: ['--only', 'fh'], prints: [/^\| \(h\) .* requests\/s/m] },

@@ -251,7 +251,7 @@ export function measureProcess({ registry }: Metrics, connections: () => Connect
 const readinessMilliseconds = 2_000
 
 /**
- * Adds whether a gateway is ready, as `/ready` says. Each scrape checks it, so the answer is right although nobody asks
+ * Adds whether a gateway is ready, as `/ready` says. Each scrape checks it, so the metric is right although nobody asks
  * `/ready`. A check that takes too long counts as failed, as it does for a probe.
  */
 export function measureReadiness({ registry }: Pick<Metrics, 'registry'>, isReady: () => Promise<boolean>): void {
