@@ -24,7 +24,7 @@ export async function migrate(
   const database = await openDatabase(locationOf(ownerUrl, pool))
   try {
     await deployMigrations(database)
-    await database.sql.runScript(await grantsFor(database.sql, role))
+    await database.sql.runScript(await grantsFor(database.sql, role, database.driver.isDistributed?.() === true))
     await afterwards(database)
   } finally {
     await database.close()

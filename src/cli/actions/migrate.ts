@@ -38,7 +38,7 @@ export async function deploy(io: Io, { grants: role, lockTimeout, contract: drop
       lines.push(...(droppable.length === 0 ? ['Nothing to drop.'] : droppable.map((name) => `Dropped ${name}`)))
     } else if (droppable.length > 0) lines.push(contractLater)
     for (const line of lines) io.stdout.write(role === undefined ? `${line}\n` : `-- ${line}\n`)
-    if (role !== undefined) io.stdout.write(await grantsFor(sql, role))
+    if (role !== undefined) io.stdout.write(await grantsFor(sql, role, driver.isDistributed?.() === true))
   })
 }
 

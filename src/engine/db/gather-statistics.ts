@@ -10,7 +10,8 @@ import type { Sql } from './sql.ts'
 export async function gatherStatistics(sql: Sql): Promise<void> {
   const names = await sql.query({ text: listTables })
   if (names.length === 0) return
-  const found = names.map(([name]) => `EXISTS (SELECT FROM ${name})`)
+  // On a distributed database EXISTS would collect the rows of all nodes.
+  const found = names.map(([name]) => `(SELECT true FROM ${name} LIMIT 1)`)
   const [filled = []] = await sql.query({ text: `SELECT ${found.join(', ')}` })
   const tables = names.flatMap(([name], index) => (filled[index] === true ? [name] : []))
   if (tables.length > 0) await sql.runScript(`ANALYZE ${tables.join(', ')}`)
