@@ -175,32 +175,29 @@ function joinPages(keyArgs: readonly string[]): FieldPolicy {
       // A list that failed is null, and not empty.
       if (page === null || typeof merge !== 'function') return page
       const joined: List = merge(known, page, options)
-      const { edges = [], nodes = [], pageInfo, kept = [] } = known ?? {}
+      const { nodes = [], pageInfo, kept = [] } = known ?? {}
       const { after, before } = options.args ?? {}
       if (after || before) {
         if (!page.nodes) return joined
         const all = after ? [...nodes, ...page.nodes] : [...page.nodes, ...nodes]
         return { ...joined, nodes: [...new Map(all.map((node) => [node.__ref, node])).values()] }
       }
-      const idOf = (row: StoreObject | Reference) =>
-        (options.isReference(row) ? row : options.readField<Reference>('node', row))?.__ref
-      const later = <Row extends StoreObject | Reference>(
-        name: 'edges' | 'nodes',
-        rows: readonly Row[],
-        first: readonly Row[] = [],
-      ) => {
-        const isLeft = (row: Row) => options.canRead({ __ref: idOf(row) ?? '' })
-        return kept.includes(name) ? rowsAfter(rows.filter(isLeft), first, idOf) : []
+      const refOf = (row: StoreObject | Reference) =>
+        options.isReference(row) ? row : options.readField<Reference>('node', row)
+      const laterOf = (name: 'edges' | 'nodes') => {
+        const rows: readonly (StoreObject | Reference)[] = (kept.includes(name) && known?.[name]) || []
+        const left = rows.filter((row) => options.canRead(refOf(row)))
+        return rowsAfter(left, page[name] ?? [], (row) => refOf(row)?.__ref)
       }
-      const [laterEdges, laterNodes] = [later('edges', edges, page.edges), later('nodes', nodes, page.nodes)]
-      const end = laterEdges.length + laterNodes.length > 0 ? pageInfo : joined.pageInfo
+      const [laterEdges, laterNodes] = [laterOf('edges'), laterOf('nodes')]
       return {
         ...joined,
         isStale: false,
         kept: kept.filter((name) => !page[name]),
         edges: [...joined.edges, ...laterEdges],
         ...(page.nodes && { nodes: [...page.nodes, ...laterNodes] }),
-        pageInfo: end,
+        // The end is that of the last page.
+        pageInfo: laterEdges.length + laterNodes.length > 0 ? pageInfo : joined.pageInfo,
       }
     },
   }

@@ -181,8 +181,8 @@ function reservedDescriptors(
   if (database.kind === 'embedded') return ownDescriptors + embeddedDescriptors + metrics
   const { pool, replicas } = database
   const size = pool?.size ?? 0
-  // Two more connections to the primary listen and probe, and one more to each server watches the lag of the replicas, or
-  // checks a node.
+  // Two more connections to the primary listen and probe, and one more to each server watches the lag of the replicas,
+  // or checks a node.
   const connections = size + 3 + (nodes + (replicas?.urls.length ?? 0)) * (size + 1)
   return ownDescriptors + connections + metrics
 }

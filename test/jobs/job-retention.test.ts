@@ -33,7 +33,8 @@ describe('finished jobs', () => {
     const statements = await app.statementsOf(async () => {
       expect(await app.services.jobs.removeFinished(30)).toBe(1_100)
     })
-    // Three batches, and before each the time of its last job. Nodes list their tenants first, and each is served alone.
+    // Three batches, and before each the time of its last job. Nodes list their tenants first, and each is served
+    // alone.
     expect(statements).toHaveLength(isDistributed ? nodes.length + 3 : 6)
     const left = await app.database.prisma.job.findMany({ orderBy: { id: 'asc' } })
     expect(left.map(({ id }) => id)).toEqual(['waiting_0', 'waiting_1', 'young_0', 'young_1'])

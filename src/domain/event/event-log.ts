@@ -213,8 +213,8 @@ export function createEventLog({ sql, model, driver }: Pick<Database, 'sql' | 'm
     },
 
     /**
-     * Removes events that are older than `days`, in batches of the oldest events of a tenant. Each node of a distributed
-     * database has to note what is removed, so nothing is removed while one fails.
+     * Removes events that are older than `days`, in batches of the oldest events of a tenant. Each node of a
+     * distributed database has to note what is removed, so nothing is removed while one fails.
      *
      * @returns how many
      */

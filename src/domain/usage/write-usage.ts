@@ -44,8 +44,8 @@ interface Row {
 }
 
 /**
- * Adds counts of tenants that one server has to those of the current day. A tenant has at most 1,000 operations a day, and further ones count as
- * others: clients choose the names, and could fill the disk.
+ * Adds counts of tenants that one server has to those of the current day. A tenant has at most 1,000 operations a day,
+ * and further ones count as others: clients choose the names, and could fill the disk.
  */
 export async function writeUsage(database: Pick<Database, 'sql'>, counts: readonly TenantCount[]): Promise<void> {
   const sql = database.sql.of(counts[0]?.tenantAppId ?? '')

@@ -39,7 +39,7 @@ export interface DatabaseNode extends Server {
   list(statement: Statement, parameters: readonly Parameter[]): Promise<unknown[][]>
 }
 
-/** Called when a node no longer answers, with the reason, and without one when it answers again. */
+/** Called when a node stops answering, with the reason, and without one when it is back. */
 export type NodeObserver = (node: string, problem: unknown) => void
 
 /** The access to a database. */
@@ -115,8 +115,8 @@ export interface Driver extends Connector {
   reachDirectly?(): Promise<void>
 
   /**
-   * Begins to send statements about a tenant of a distributed database to the node that has its rows. Resolves when each
-   * node has answered, or has failed. Absent if the database cannot be distributed.
+   * Begins to send statements about a tenant of a distributed database to the node that has its rows. Resolves when
+   * each node has answered, or has failed. Absent if the database cannot be distributed.
    */
   follow?(onNode?: NodeObserver): Promise<void>
 

@@ -2,9 +2,9 @@ import { isServerLost } from './errors.ts'
 import type { Sql } from './sql.ts'
 
 /**
- * Works for tenants, one after the other. Each statement of the work names its tenant, so that it runs on the one server
- * that has the tenant's rows. A tenant whose work fails does not keep it from those after it, because they would never
- * be reached if it failed each time. The tenants of each node of a distributed database are a line of their own.
+ * Works for tenants, one after the other. Each statement of the work names its tenant, so that it runs on the one
+ * server that has the tenant's rows. A tenant whose work fails does not keep it from those after it, because they would
+ * never be reached if it failed each time. The tenants of each node of a distributed database are a line of their own.
  *
  * @param tenants rows that begin with the id of a tenant
  * @param work returns how many rows it has changed, by statements that it sends with the `Sql` that it gets

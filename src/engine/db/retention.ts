@@ -17,7 +17,8 @@ export interface Retention {
 /**
  * Removes the old rows of all tenants, the oldest first. Rows with one time are removed together. A deletion by time
  * alone can run on every server that has rows; a deletion of listed rows of several tenants could not. It needs all
- * servers, so a process that follows the nodes of a distributed database removes the rows of one tenant after the other.
+ * servers, so a process that follows the nodes of a distributed database removes the rows of one tenant after the
+ * other.
  *
  * @returns how many
  */

@@ -150,8 +150,8 @@ export class Sql {
   }
 
   /**
-   * Sends a statement that lists something of all tenants. On a distributed database each node is asked for what it has,
-   * so a list can have a row for each part of the rows, and lacks those of a node that fails.
+   * Sends a statement that lists something of all tenants. On a distributed database each node is asked for what it
+   * has, so a list can have a row for each part of the rows, and lacks those of a node that fails.
    *
    * @throws if no node answers
    */

@@ -3,7 +3,7 @@ import type { Driver } from '../db/driver.ts'
 import type { Metrics } from './metrics.ts'
 
 /**
- * Adds the nodes of a distributed database to the metrics of a process: whether each answers this process. For another
+ * Adds the nodes of a distributed database to the metrics of a process: whether they answer it. For another
  * database, the metrics name no node.
  */
 export function measureNodes({ registry }: Metrics, { driver }: { readonly driver: Pick<Driver, 'nodes'> }): void {

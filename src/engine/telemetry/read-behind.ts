@@ -5,8 +5,8 @@ const maxAgeMilliseconds = 10_000
 
 /**
  * Returns the function that collects numbers which the database has. A scrape gets the numbers of the scrape before,
- * and starts to read new ones, so that it does not wait for a database that hangs. While reading fails, the last numbers
- * stay, and `fusion_numbers_age_seconds` says how old they are: an alert that waits for them goes on waiting.
+ * and starts to read new ones, so that it does not wait for a database that hangs. While reading fails, the last
+ * numbers stay, and `fusion_numbers_age_seconds` says how old they are: an alert that waits for them goes on waiting.
  *
  * @param name of the numbers in that metric
  * @param read reads the numbers

@@ -23,8 +23,8 @@ const places = 'CASE WHEN failing_since IS NULL THEN 8 ELSE 1 END'
 const maxClaimedOfWebhook = 4
 
 /**
- * Inserts deliveries of the rows of an item of FROM. An event that has a delivery to the webhook is sent again: it is chosen a
- * second time only if a client asked for that.
+ * Inserts deliveries of the rows of an item of FROM. An event that has a delivery to the webhook is sent again: it is
+ * chosen a second time only if a client asked for that.
  */
 const insertFrom = (chosen: string) => `
   INSERT INTO webhook_delivery (tenant_app_id, id, webhook_id, event_id, event_type, next_attempt_at, updated_at)
@@ -87,8 +87,8 @@ export const fanOut = statement(
 
 /**
  * The parts of `fanOut` for a transaction on a node of a distributed database. Citus executes an INSERT within a
- * statement apart from the rest, and sends what the rest has read to all nodes. Parameter: tenant. Results: the webhook,
- * the id and type of an event, and whether the webhook wants it.
+ * statement apart from the rest, and sends what the rest has read to all nodes. Parameter: tenant. Results: the
+ * webhook, the id and type of an event, and whether the webhook wants it.
  */
 export const readPages = statement(
   `

@@ -104,7 +104,8 @@ const listShards = `
   WHERE c.relnamespace = 'public'::regnamespace AND c.relname IN (${literals(ownTables.keys())}) AND noderole = 'primary'
     AND (shouldhaveshards OR shardmaxvalue IS NOT NULL) ORDER BY 2`
 
-// A node numbers the events of its tenants. If it was restored from a backup of another server, readers would miss some.
+// A node numbers the events of its tenants. If it was restored from a backup of another server, readers would miss
+// some.
 const checkNumbers = statement('SELECT server = system_identifier FROM event_state, pg_control_system()')
 
 /**
@@ -127,8 +128,9 @@ interface NodeEvents {
 }
 
 /**
- * Creates a node. From its first check on it is checked all the time whether it answers. While it does not, nothing is sent to it, and what was sent
- * fails: a server that hangs must not keep what is shared with the tenants of other nodes.
+ * Creates a node. From its first check on it is checked all the time whether it answers. While it does not, nothing is
+ * sent to it, and what was sent fails: a server that hangs must not keep what is shared with the tenants of other
+ * nodes.
  *
  * @param checking a pool of one connection
  */
@@ -254,8 +256,8 @@ function createNode(name: string, pool: pg.Pool, checking: pg.Pool, { onChange, 
 /**
  * Follows where the rows of tenants are on a distributed database. Each node has a pool, so that one which is down or
  * hangs takes no connections to the others. A node takes statements of all tenants and forwards those of others: an
- * outdated placement makes them slower, and never wrong. A list of what all tenants have reads the tables that each node
- * has: with an outdated placement it lacks something, or has too much, until the next list.
+ * outdated placement makes them slower, and never wrong. A list of what all tenants have reads the tables that each
+ * node has: with an outdated placement it lacks something, or has too much, until the next list.
  *
  * @param primary the pool of the server that the URL names, which knows the placement
  */
