@@ -95,7 +95,9 @@ async function plansOf(query: string, variables: Record<string, unknown> = {}, a
   const plans = log
     .split(/^(?=\d{4}-)/m)
     .filter(
-      (entry) => /plan:.* Scan /s.test(entry) && !/FROM api_key|api_key k|UPDATE api_key|server_encoding|pg_stat_activity/.test(entry),
+      (entry) =>
+        /plan:.* Scan /s.test(entry) &&
+        !/FROM api_key|api_key k|UPDATE api_key|server_encoding|pg_stat_activity/.test(entry),
     )
   return { data: response.json().data, plans }
 }
