@@ -212,6 +212,12 @@ describe('a response', () => {
       await app.database.runAsOwner(`DELETE FROM tenant_app WHERE id = '${own.tenantAppId}';
         INSERT INTO tenant_app (id, name, updated_at) VALUES ('${own.tenantAppId}', 'Again', now())`)
       expect((await get()).statusCode).toBe(404)
+      // While it is deleted, page by page.
+      await factoriesFor(caching, own).user({ id: user.id })
+      await app.database.runAsOwner(`UPDATE tenant_app SET deleting_since = now() WHERE id = '${own.tenantAppId}'`)
+      for (let times = 0; times < 3; times += 1) expect((await get()).statusCode).toBe(200)
+      await app.database.runAsOwner(`DELETE FROM "user" WHERE tenant_app_id = '${own.tenantAppId}'`)
+      expect((await get()).statusCode).toBe(404)
     } finally {
       await caching.close()
     }

@@ -64,7 +64,11 @@ export async function createCluster(settings: Readonly<Record<string, string>> =
     // Another test may copy the folder as soon as it exists, or create it at the same time.
     const unfinished = mkdtempSync(`${initialized}-`)
     await copy(`${folder}/.`, unfinished)
-    await rename(unfinished, initialized).catch(() => undefined)
+    await rename(unfinished, initialized).catch(async () => {
+      // The other one was first. Servers of one test have one authority: a gateway at one of them connects to all.
+      rmSync(path.join(folder, 'data'), { recursive: true })
+      await copy(`${initialized}/.`, folder)
+    })
   })
 }
 
