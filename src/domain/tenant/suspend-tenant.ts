@@ -10,9 +10,11 @@ const resume = write(
   'UPDATE tenant_app SET suspended_at = NULL WHERE id = $1 AND suspended_at IS NOT NULL AND deleting_since IS NULL',
 )
 
-// Five days of failures disable a webhook, and nothing was sent meanwhile. Parameters: tenant, the time of suspension.
+// Five days of failures disable a webhook, and nothing was sent meanwhile. Citus refuses sums of times with a time zone.
+// Parameters: tenant, the time of suspension.
 const skipSuspension = write(`
-  UPDATE webhook SET failing_since = failing_since + (now() - $2::timestamptz)
+  UPDATE webhook SET failing_since =
+    (failing_since AT TIME ZONE 'UTC' + (node_now(webhook.tenant_app_id) - $2::timestamptz)) AT TIME ZONE 'UTC'
   WHERE tenant_app_id = $1 AND failing_since IS NOT NULL`)
 
 /**

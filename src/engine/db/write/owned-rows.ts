@@ -167,6 +167,6 @@ function updateText(table: Table, fields: readonly string[], first: number, arit
   return (
     `UPDATE "${table.name}" SET ${sets.join(', ')}, ` +
     `"updated_at" = CASE WHEN ${isChange} THEN ${timeOfChange(`$${first}`, '"updated_at"')} ELSE "updated_at" END ` +
-    `FROM ${unnestRows([...targetColumns, ...changeColumns(columns)], first + 1, arity)}`
+    `FROM ${unnestRows([...targetColumns, ...changeColumns(columns)], first + 1, arity, columns)}`
   )
 }

@@ -18,10 +18,22 @@ export function arityOf(rows: readonly unknown[]): Arity {
  * rows. One row is `(VALUES ($1::text, …))`.
  *
  * @param first the number of the first parameter
+ * @param typed columns whose values in one row have their own types. Citus refuses to convert them in a CASE, and the
+ *   expected time anywhere
  */
-export function unnestRows(columns: readonly string[], first: number, arity: Arity = 'many'): string {
-  const type = arity === 'one' ? 'text' : 'text[]'
-  const parameters = columns.map((_, index) => `$${first + index}::${type}`).join(', ')
+export function unnestRows(
+  columns: readonly string[],
+  first: number,
+  arity: Arity = 'many',
+  typed: readonly Column[] = [],
+): string {
+  const columnType = (name: string) => typed.find(({ column }) => column === name)?.sqlType ?? 'text'
+  const parameters = columns
+    .map((name, index) => {
+      const type = name === expectedColumn ? 'timestamptz' : arity === 'one' ? columnType(name) : 'text'
+      return `$${first + index}::${type}${arity === 'one' ? '' : '[]'}`
+    })
+    .join(', ')
   const rows = arity === 'one' ? `(VALUES (${parameters}))` : `unnest(${parameters})`
   return `${rows} AS given (${columns.map(givenName).join(', ')})`
 }
@@ -73,13 +85,15 @@ export function isChangedBy(column: Column, before: string): string {
  */
 export function timeOfChange(now: string, before: string): string {
   const last = new Date(lastTime).toISOString()
-  return `least(greatest(${now}::timestamptz, ${before} + interval '1 millisecond'), '${last}'::timestamptz)`
+  // Immutable without a time zone, as Citus wants it of what is in a CASE.
+  const next = `(${before} AT TIME ZONE 'UTC' + interval '1 millisecond') AT TIME ZONE 'UTC'`
+  return `least(greatest(${now}::timestamptz, ${next}), '${last}'::timestamptz)`
 }
 
 /** Whether a row has the time of the last change that its writer expects. Null expects nothing. */
 export function isAsExpected(updatedAt: string): string {
   const expected = givenName(expectedColumn)
-  return `(${expected} IS NULL OR ${updatedAt} = ${expected}::timestamptz)`
+  return `(${expected} IS NULL OR ${updatedAt} = ${expected})`
 }
 
 /** The column of given rows with the expected time of the last change. */
