@@ -81,17 +81,25 @@ describe.skipIf(!process.env['TEST_CITUS_URL'] || !canCreateCitus)('verify distr
   }, 60_000)
 
   /** Breaks something, verifies, and puts it back. */
-  async function broken(client: pg.Client, statement: string, back: string) {
-    await client.query(statement)
+  async function broken(client: pg.Client, statement: string | string[], back: string | string[]) {
+    for (const sql of [statement].flat()) await client.query(sql)
     const found = await verify()
-    await client.query(back)
+    for (const sql of [back].flat()) await client.query(sql)
     return found
   }
 
   it('names a table that is not distributed', async () => {
-    const found = await broken(admin, 'CREATE TABLE note (id text PRIMARY KEY)', 'DROP TABLE note')
+    const key = 'field_usage_tenant_app_id_fkey'
+    const found = await broken(
+      admin,
+      [`ALTER TABLE field_usage DROP CONSTRAINT ${key}`, "SELECT undistribute_table('field_usage')"],
+      [
+        "SELECT create_distributed_table('field_usage', 'tenant_app_id', colocate_with => 'event')",
+        `ALTER TABLE field_usage ADD CONSTRAINT ${key} FOREIGN KEY (tenant_app_id) REFERENCES tenant_app ON DELETE CASCADE`,
+      ],
+    )
     expect(found).toMatchObject({ code: 1, states: { ...right, tables: 'wrong' } })
-    expect(found.text).toEqual([expect.stringContaining('Not distributed: note.')])
+    expect(found.text).toEqual([expect.stringContaining('Not distributed: field_usage.')])
   })
 
   it('names a node that numbers events as another server', async () => {

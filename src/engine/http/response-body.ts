@@ -10,6 +10,7 @@ import {
   createGzip,
   deflateRaw,
   deflateRawSync,
+  gzipSync,
 } from 'node:zlib'
 import type { FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify'
 import { LRUCache } from 'lru-cache'
@@ -146,6 +147,7 @@ function gzipTrailer(checksum: number, length: number): Buffer {
 
 const encoders = {
   br: {
+    compress: (text: string) => brotliCompressSync(text, brotli),
     start: (text: string): Start => [brotliCompressSync(text, brotliStart)],
     startApart: async (text: string): Promise<Start> => [await promisify(brotliCompress)(text, brotliStart)],
     /** @see https://www.rfc-editor.org/rfc/rfc7932#section-9.2 */
@@ -159,6 +161,7 @@ const encoders = {
     createStream: () => createBrotliCompress(brotli),
   },
   gzip: {
+    compress: (text: string) => gzipSync(text, gzip),
     start: (text: string): Start => [
       deflateRawSync(text, deflateStart),
       gzipTrailer(crc32(text), Buffer.byteLength(text)),
@@ -209,7 +212,7 @@ export const compressResponse: onSendHookHandler<unknown> = (request, reply, pay
   if (repeated?.body === payload) {
     compressRepeated(repeated, encoding).then((bytes) => done(null, bytes), done)
   } else if (Buffer.byteLength(payload) > syncThreshold) done(null, encoder.createStream().end(payload))
-  else done(null, encoder.join(encoder.start(payload), ''))
+  else done(null, encoder.compress(payload))
 }
 
 /** Keeps what is made of a response as long as the response itself. */
