@@ -10,7 +10,7 @@ const resume = write(
   'UPDATE tenant_app SET suspended_at = NULL WHERE id = $1 AND suspended_at IS NOT NULL AND deleting_since IS NULL',
 )
 
-// Five days of failures disable a webhook, and nothing was sent meanwhile. Citus refuses sums of times with a time zone.
+// Five days of failures disable a webhook, and nothing was sent meanwhile. Citus refuses to add to a time with a zone.
 // Parameters: tenant, the time of suspension.
 const skipSuspension = write(`
   UPDATE webhook SET failing_since =
