@@ -69,6 +69,7 @@ it('the migrations keep every row and remove the schema of the queue library', a
     '20261127144000_complete_events',
     '20261127180000_suspended_tenants',
     '20261127190000_truncated_rows',
+    '20261127203000_lost_writes',
   ])
   expect(await readAll()).toEqual(before)
   const [{ queue } = {}] = await database.prisma.$queryRaw<{ queue?: string | null }[]>`

@@ -24,7 +24,8 @@ it('usage is written at intervals, and kept while the database cannot be reached
   const log = { ...silentLog, warn: (...line: unknown[]) => warned.resolve(line) }
   let isDown = true
   const query: typeof sql.query = (...sent) => (isDown ? Promise.reject(new Error('down')) : sql.query(...sent))
-  const database = { ...app.database, sql: { query, transact: sql.transact.bind(sql) } } as never
+  const failing: object = { query, transact: sql.transact.bind(sql), nodeOf: () => undefined, of: () => failing }
+  const database = { ...app.database, sql: failing } as never
   const stop = startUsageWriter({ ...app.services, database }, { log, intervalMilliseconds: 5 })
   await app.graphql(tenant, 'query Kept { users { nodes { id } } }')
   expect(await warned.promise).toMatchObject([{ err: { message: 'down' } }, expect.stringContaining('tried again')])
