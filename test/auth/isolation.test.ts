@@ -500,7 +500,7 @@ describe('with one row of each kind', () => {
   it('the database rejects a row that refers to a row of another tenant', async () => {
     const { tenantAppId } = me
     const account = { id: 'x', platform: 'X', platformAccountId: 'x', displayName: 'x' }
-    const created = app.database.prisma.account.create({ data: { ...account, tenantAppId, userId: other.user.id } })
+    const created = app.database.prisma.account.createMany({ data: { ...account, tenantAppId, userId: other.user.id } })
     await expect(created).rejects.toMatchObject({ code: 'P2003' })
   })
 })

@@ -115,7 +115,7 @@ describe('the batched read', () => {
         for (const key of ids) {
           const account = { id: key, platform: 'X', platformAccountId: key }
           await prisma.user.create({ data: { tenantAppId, id: key, name, email: name, createdAt: values.createdAt } })
-          await prisma.account.create({ data: { ...account, tenantAppId, userId: key, displayName: name } })
+          await prisma.account.createMany({ data: { ...account, tenantAppId, userId: key, displayName: name } })
           const { id: accountId, ...copied } = account
           await prisma.profile.create({ data: { ...copied, ...values, tenantAppId, id: key, accountId } as never })
           await prisma.emailRecord.create({ data: { tenantAppId, id: key, profileId: key, value: name } })
@@ -157,7 +157,7 @@ describe('the batched read', () => {
     await fc.assert(
       fc.asyncProperty(id, job, async (key, values) => {
         await prisma.job.deleteMany()
-        await prisma.job.create({ data: { ...values, status: values.status as 'PENDING', tenantAppId, id: key } })
+        await prisma.job.createMany({ data: { ...values, status: values.status as 'PENDING', tenantAppId, id: key } })
         const found = await prisma.job.findMany({ where: { tenantAppId, id: key } })
         expect(found[0]?.payload).toEqual(values.payload)
         const read = await reads.batch(database.sql, 'Job', 'id', { tenantAppId }, [key])

@@ -6,9 +6,9 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { fusion } from '../support/cli.ts'
 import { type Cluster, createCluster, freePort } from '../support/cluster.ts'
 import { readBlocks } from '../support/docs.ts'
-import { type ListeningGateway, listen, prepare } from '../support/gateway.ts'
+import { type ListeningGateway, listen } from '../support/gateway.ts'
 import { migrate, roleOf } from '../support/migrate.ts'
-import { type CitusServers, canCreateCitus, createCitusServers } from './citus-servers.ts'
+import { type CitusServers, canCreateCitus, createCitusServers, distribute } from './citus-servers.ts'
 
 // The servers are those of the test, because it restores them. TEST_CITUS_URL says that Citus is to be tested.
 describe.skipIf(!process.env['TEST_CITUS_URL'] || !canCreateCitus)('a distributed database', () => {
@@ -25,11 +25,9 @@ describe.skipIf(!process.env['TEST_CITUS_URL'] || !canCreateCitus)('a distribute
       archive_mode: 'on',
       archive_command: `'mkdir -p ${archiveOf(number)} && cp %p ${archiveOf(number)}/%f'`,
     }))
-    const { coordinator, nodes } = servers
-    keys.push((await prepare(coordinator)).key)
-    const options = nodes.flatMap(({ adminUrl }) => ['--node', new URL(adminUrl).host])
+    const { coordinator } = servers
+    keys.push((await distribute(servers, 8)).key)
     const env = { DATABASE_URL: coordinator.adminUrl }
-    expect(await fusion(['migrate', 'distribute', '--shards', '8', ...options], env)).toMatchObject({ code: 0 })
     // Twelve tenants are on both nodes.
     for (let number = 1; number < 12; number += 1) {
       expect(await fusion(['tenants', 'create', `Tenant ${number}`], env)).toMatchObject({ code: 0 })

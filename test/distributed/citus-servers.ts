@@ -1,7 +1,9 @@
 import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import pg from 'pg'
+import { fusion } from '../support/cli.ts'
 import { awkwardPassword, type Cluster, canCreateClusters, createCluster } from '../support/cluster.ts'
+import { prepare } from '../support/gateway.ts'
 import { run } from '../support/postgresql.ts'
 
 /** Whether this machine has the programs of PostgreSQL and the extension. */
@@ -68,6 +70,20 @@ export async function createCitusServers(
       for (const server of all) await server.remove()
     },
   }
+}
+
+/**
+ * Applies the migrations on the coordinator, and distributes the tables over the nodes.
+ *
+ * @returns the tenant and the key that were created before
+ */
+export async function distribute({ coordinator, nodes }: CitusServers, shards = 4) {
+  const prepared = await prepare(coordinator)
+  const options = nodes.flatMap(({ adminUrl }) => ['--node', new URL(adminUrl).host])
+  const command = ['migrate', 'distribute', '--shards', String(shards), ...options]
+  const { code, stderr } = await fusion(command, { DATABASE_URL: coordinator.adminUrl })
+  if (code !== 0) throw new Error(stderr)
+  return prepared
 }
 
 /** The address of a server, as two arguments of a function of Citus. */

@@ -2,9 +2,8 @@ import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createKey } from '../../src/domain/credential/key.service.ts'
 import { createTenant } from '../../src/domain/tenant/tenant.service.ts'
-import { fusion } from '../support/cli.ts'
-import { listen, prepare } from '../support/gateway.ts'
-import { canCreateCitus, createCitusServers } from './citus-servers.ts'
+import { listen } from '../support/gateway.ts'
+import { canCreateCitus, createCitusServers, distribute } from './citus-servers.ts'
 
 const isTested = Boolean(process.env['TEST_CITUS_URL']) && canCreateCitus
 
@@ -13,10 +12,7 @@ describe.skipIf(!isTested)('an estimate on a distributed database', () => {
     const servers = await createCitusServers(2)
     onTestFinished(() => servers.remove())
     const { coordinator } = servers
-    await prepare(coordinator)
-    const nodes = servers.nodes.flatMap(({ adminUrl }) => ['--node', new URL(adminUrl).host])
-    const env = { DATABASE_URL: coordinator.adminUrl }
-    expect(await fusion(['migrate', 'distribute', '--shards', '4', ...nodes], env)).toMatchObject({ code: 0 })
+    await distribute(servers)
     const gateway = await listen(coordinator.url, { introspection: false })
     onTestFinished(() => gateway.close())
     const { id: tenantAppId } = await createTenant(gateway.database, 'Tenant')

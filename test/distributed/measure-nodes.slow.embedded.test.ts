@@ -2,11 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Database, openDatabase } from '../../src/engine/db/database.ts'
 import { measureNodes } from '../../src/engine/telemetry/measure-nodes.ts'
 import { createMetrics } from '../../src/engine/telemetry/metrics.ts'
-import { fusion } from '../support/cli.ts'
 import { followNodes } from '../support/database.ts'
-import { prepare } from '../support/gateway.ts'
 import { locationOf } from '../support/settings.ts'
-import { type CitusServers, canCreateCitus, createCitusServers } from './citus-servers.ts'
+import { type CitusServers, canCreateCitus, createCitusServers, distribute } from './citus-servers.ts'
 
 // The servers are those of the test, because it stops them. TEST_CITUS_URL says that Citus is to be tested.
 describe.skipIf(!process.env['TEST_CITUS_URL'] || !canCreateCitus)('the metrics of a distributed database', () => {
@@ -16,10 +14,7 @@ describe.skipIf(!process.env['TEST_CITUS_URL'] || !canCreateCitus)('the metrics 
 
   beforeAll(async () => {
     servers = await createCitusServers(2)
-    await prepare(servers.coordinator)
-    const options = servers.nodes.flatMap(({ adminUrl }) => ['--node', new URL(adminUrl).host])
-    const env = { DATABASE_URL: servers.coordinator.adminUrl }
-    expect(await fusion(['migrate', 'distribute', '--shards', '4', ...options], env)).toMatchObject({ code: 0 })
+    await distribute(servers)
     database = await openDatabase(locationOf(servers.coordinator.url))
     await followNodes(database)
     measureNodes(metrics, database)

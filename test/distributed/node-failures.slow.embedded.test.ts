@@ -9,13 +9,13 @@ import { createFairQueues, createWriteQueue } from '../../src/engine/limits/fair
 import { createKeyRing } from '../../src/engine/secrets/key-ring.ts'
 import { startMaintenance } from '../../src/server/start-work.ts'
 import type { GraphQLResponse, TestTenant } from '../support/app.ts'
-import { fusion, startCommand, startGateway } from '../support/cli.ts'
+import { startCommand, startGateway } from '../support/cli.ts'
 import { type Cluster, freePort } from '../support/cluster.ts'
 import { followNodes } from '../support/database.ts'
-import { createGateway, type Gateway, prepare } from '../support/gateway.ts'
+import { createGateway, type Gateway } from '../support/gateway.ts'
 import { locationOf, settings } from '../support/settings.ts'
 import { type Receiver, silentLog, startDeliveriesOf, startReceiver, webhookClient } from '../support/webhooks.ts'
-import { type CitusServers, canCreateCitus, createCitusServers } from './citus-servers.ts'
+import { type CitusServers, canCreateCitus, createCitusServers, distribute } from './citus-servers.ts'
 import { followFeed } from './load.ts'
 import { createTenantOn } from './nodes.ts'
 
@@ -36,10 +36,7 @@ beforeAll(async () => {
   if (!isTested) return
   servers = await createCitusServers(2)
   const [first, second] = servers.nodes as [Cluster, Cluster]
-  await prepare(servers.coordinator)
-  const options = servers.nodes.flatMap((server) => ['--node', hostOf(server)])
-  const env = { DATABASE_URL: servers.coordinator.adminUrl }
-  expect(await fusion(['migrate', 'distribute', '--shards', '4', ...options], env)).toMatchObject({ code: 0 })
+  await distribute(servers)
   const queues = createFairQueues()
   database = await openDatabase(locationOf(servers.coordinator.url), { runWrite: createWriteQueue(queues) })
   await followNodes(database)

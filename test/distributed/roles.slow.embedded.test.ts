@@ -1,8 +1,7 @@
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { fusion } from '../support/cli.ts'
-import { prepare } from '../support/gateway.ts'
-import { canCreateCitus, createCitusServers } from './citus-servers.ts'
+import { canCreateCitus, createCitusServers, distribute } from './citus-servers.ts'
 
 const isTested = Boolean(process.env['TEST_CITUS_URL']) && canCreateCitus
 
@@ -17,10 +16,7 @@ describe.skipIf(!isTested)('a role that is created after the distribution', () =
     const servers = await createCitusServers(2)
     onTestFinished(() => servers.remove())
     const { coordinator } = servers
-    await prepare(coordinator)
-    const nodes = servers.nodes.flatMap(({ adminUrl }) => ['--node', new URL(adminUrl).host])
-    const env = { DATABASE_URL: coordinator.adminUrl }
-    expect(await fusion(['migrate', 'distribute', '--shards', '4', ...nodes], env)).toMatchObject({ code: 0 })
+    await distribute(servers)
     await rowsOf(coordinator.adminUrl, 'CREATE ROLE later LOGIN')
 
     const grants = await fusion(['migrate', 'deploy', '--grants', 'later'], { DATABASE_URL: coordinator.ownerUrl })

@@ -5,10 +5,9 @@ import { resumeTenant, suspendTenant } from '../../src/domain/tenant/suspend-ten
 import { createTenant } from '../../src/domain/tenant/tenant.service.ts'
 import { openDatabase } from '../../src/engine/db/database.ts'
 import { createKeyRing } from '../../src/engine/secrets/key-ring.ts'
-import { fusion } from '../support/cli.ts'
-import { createGateway, prepare } from '../support/gateway.ts'
+import { createGateway } from '../support/gateway.ts'
 import { locationOf, settings } from '../support/settings.ts'
-import { canCreateCitus, createCitusServers } from './citus-servers.ts'
+import { canCreateCitus, createCitusServers, distribute } from './citus-servers.ts'
 
 const isTested = Boolean(process.env['TEST_CITUS_URL']) && canCreateCitus
 
@@ -17,10 +16,7 @@ describe.skipIf(!isTested)('on a distributed database', () => {
     const servers = await createCitusServers(2)
     onTestFinished(() => servers.remove())
     const { coordinator } = servers
-    await prepare(coordinator)
-    const nodes = servers.nodes.flatMap(({ adminUrl }) => ['--node', new URL(adminUrl).host])
-    const env = { DATABASE_URL: coordinator.adminUrl }
-    expect(await fusion(['migrate', 'distribute', '--shards', '4', ...nodes], env)).toMatchObject({ code: 0 })
+    await distribute(servers)
     const database = await openDatabase(locationOf(coordinator.url))
     onTestFinished(() => database.close())
     const keyRing = createKeyRing([randomBytes(32)])

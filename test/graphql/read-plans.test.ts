@@ -268,7 +268,7 @@ describe('a tree is one snapshot', () => {
       platform: 'X',
       platformAccountId: 'torn',
     }
-    await prisma.account.create({ data: { ...account, displayName: '0' } })
+    await prisma.account.createMany({ data: { ...account, displayName: '0' } })
     const write = (version: string) =>
       prisma.$transaction([
         prisma.user.updateMany({ where: user, data: { name: version } }),

@@ -36,7 +36,7 @@ async function sendRaw(gateway: TestApp, { key }: TestTenant, body: string, leng
 
 describe('what one request may create', () => {
   it('is a response of at most 8 MiB', async () => {
-    await app.database.prisma.job.create({
+    await app.database.prisma.job.createMany({
       data: { tenantAppId: tenant.tenantAppId, id: 'job_long', payload: { text: 'x'.repeat(64_000) } },
     })
     const query = 'query ($ids: [ID!]!) { nodes(ids: $ids) { ... on Job { payload } } }'
@@ -175,7 +175,7 @@ describe('what a key has at a time', () => {
     const address = await addressOf(app)
     const results = Array.from({ length: 40 }, (_, index) => `a${index}: result`).join(' ')
     const data = { tenantAppId: tenant.tenantAppId, id: 'job_result', result: { text: 'x'.repeat(250_000) } }
-    await app.database.prisma.job.create({ data })
+    await app.database.prisma.job.createMany({ data })
     const events = await subscribe(address, tenant.key, `subscription { job(id: "job_result") { ${results} } }`)
     expect((await events.next())?.data?.errors?.[0]?.extensions['code']).toBe('TOO_EXPENSIVE')
     expect(await events.next()).toMatchObject({ event: 'complete' })
@@ -185,7 +185,7 @@ describe('what a key has at a time', () => {
   it('is at most a number of MiB of responses that its clients have not read', async () => {
     const gateway = await app.startAnother({ maxUnsentMibPerKey: 8 })
     const mine = await gateway.createTenant()
-    await gateway.database.prisma.job.create({
+    await gateway.database.prisma.job.createMany({
       data: { tenantAppId: mine.tenantAppId, id: 'job_unsent', payload: { text: 'x'.repeat(64_000) } },
     })
     const query = 'query ($ids: [ID!]!) { nodes(ids: $ids) { ... on Job { payload } } }'
@@ -250,7 +250,7 @@ describe('what a key has at a time', () => {
   it('includes the events of subscriptions', async () => {
     const gateway = await app.startAnother({ maxUnsentMibPerKey: 8 })
     const mine = await gateway.createTenant()
-    await gateway.database.prisma.job.create({
+    await gateway.database.prisma.job.createMany({
       data: { tenantAppId: mine.tenantAppId, id: 'job_event', payload: { text: 'x'.repeat(7_500_000) } },
     })
     const body = JSON.stringify({ query: 'subscription { job(id: "job_event") { payload } }' })

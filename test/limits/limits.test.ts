@@ -114,7 +114,7 @@ describe('the cost of bytes', () => {
 
   it('is taken for a response that was too long, and the key has none left then', async () => {
     const mine = await limited.createTenant()
-    await limited.database.prisma.job.create({
+    await limited.database.prisma.job.createMany({
       data: { tenantAppId: mine.tenantAppId, id: 'job_long', payload: { text: 'x'.repeat(60 * 1_024) } },
     })
     const query = 'query ($ids: [ID!]!) { nodes(ids: $ids) { ... on Job { payload } } }'
@@ -132,7 +132,7 @@ describe('the cost of bytes', () => {
 
   it('is taken for the first event of a subscription too', async () => {
     const mine = await limited.createTenant()
-    await limited.database.prisma.job.create({
+    await limited.database.prisma.job.createMany({
       data: { tenantAppId: mine.tenantAppId, id: 'job_event', payload: { text: 'x'.repeat(60 * 1_024) } },
     })
     const events = await subscribe(

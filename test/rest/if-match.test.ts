@@ -215,7 +215,7 @@ describe.each([
     const data = { updatedAt: new Date(Date.now() + 1_000) }
     const { tenantAppId } = tenant
     await prisma.user.update({ where: { tenantAppId_id: { tenantAppId, id: rows.user.id } }, data })
-    await prisma.account.update({ where: { tenantAppId_id: { tenantAppId, id: rows.account.id } }, data })
+    await prisma.account.updateMany({ where: { tenantAppId, id: rows.account.id }, data })
     const refused = await send('DELETE', url(), { 'if-match': tag })
     expect([refused.statusCode, refused.json()]).toMatchObject([412, problem])
     expect((await send('DELETE', url(), { 'if-match': await tagOf(url()) })).statusCode).toBe(204)

@@ -24,12 +24,13 @@ export function factoriesFor({ database: { prisma } }: TestApp, { tenantAppId }:
       }
       return prisma.user.create({ data: { ...data, ...given, tenantAppId } })
     },
-    account: (userId: string, given: Given<Prisma.AccountUncheckedCreateInput> = {}) => {
+    // Citus refuses that a write of Prisma Client returns an enum.
+    account: async (userId: string, given: Given<Prisma.AccountCreateManyInput> = {}) => {
       number += 1
-      const data = { id: accountIds.create(), platform: 'YOUTUBE', platformAccountId: `channel-${number}` }
-      return prisma.account.create({
-        data: { ...data, displayName: `Account ${number}`, ...given, userId, tenantAppId },
-      })
+      const { id = accountIds.create() } = given
+      const data = { platform: 'YOUTUBE', platformAccountId: `channel-${number}`, displayName: `Account ${number}` }
+      await prisma.account.createMany({ data: { ...data, ...given, id, userId, tenantAppId } })
+      return prisma.account.findUniqueOrThrow({ where: { tenantAppId_id: { tenantAppId, id } } })
     },
     profile: (
       account: { id: string; platform: string; platformAccountId: string },
@@ -45,8 +46,11 @@ export function factoriesFor({ database: { prisma } }: TestApp, { tenantAppId }:
       const data = { id: emailRecordIds.create(), value: `mail${number}@example.com`, type: 'work' }
       return prisma.emailRecord.create({ data: { ...data, ...given, profileId, tenantAppId } })
     },
-    job: (given: Given<Prisma.JobUncheckedCreateInput> = {}) =>
-      prisma.job.create({ data: { id: jobIds.create(), jobType: 'fetch_content', ...given, tenantAppId } }),
+    job: async (given: Given<Prisma.JobCreateManyInput> = {}) => {
+      const { id = jobIds.create() } = given
+      await prisma.job.createMany({ data: { jobType: 'fetch_content', ...given, id, tenantAppId } })
+      return prisma.job.findUniqueOrThrow({ where: { tenantAppId_id: { tenantAppId, id } } })
+    },
     /**
      * A webhook that is never served, because it waits for events of the end of time, and a delivery to it that has
      * ended.

@@ -261,7 +261,7 @@ export function createJobStore(
           const sum = (counts.get(String(state)) ?? 0) + Number(count)
           counts.set(String(state), Math.min(sum, maxCounted))
         }
-        return { states: [...counts], oldestDueSeconds: Math.max(...oldest.map(([seconds]) => Number(seconds))) }
+        return { states: [...counts], oldestDueSeconds: Math.max(0, ...oldest.map(([seconds]) => Number(seconds))) }
       },
       /**
        * Removes jobs that finished more than `days` ago, in small batches. Imported jobs have no finishing time and
