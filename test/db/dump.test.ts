@@ -22,6 +22,7 @@ import {
   databaseUrl,
   dropDatabase,
   hasServer,
+  isDistributed,
   ownerUrl,
   run,
 } from '../support/postgresql.ts'
@@ -44,7 +45,8 @@ async function rowsOf({ prisma }: Pick<Database, 'prisma'>): Promise<unknown> {
   return Promise.all(tables.map(read))
 }
 
-describe.skipIf(!hasServer)('a dump of PostgreSQL', () => {
+// A distributed database has commands of its own (test/distributed/backup).
+describe.skipIf(!hasServer || isDistributed)('a dump of PostgreSQL', () => {
   it.each([
     ['whole, into an empty database', 'RESTORED_DATABASE_URL'],
     ['the rows alone, into a migrated database', 'MOVED_DATABASE_URL'],

@@ -191,18 +191,11 @@ describe.skipIf(!process.env['TEST_CITUS_URL'])('migrate deploy on a distributed
     expect(await status()).toMatchObject({ pending: [first, name], failed: [] })
   })
 
-  it('leaves a table that another program has created to migrate distribute', async () => {
-    await run(
-      citus.ownerUrl,
-      `CREATE TABLE note (tenant_app_id text REFERENCES tenant_app (id), id text, PRIMARY KEY (tenant_app_id, id))`,
-    )
-    await run(citus.ownerUrl, `INSERT INTO note SELECT id, 'nte_1' FROM tenant_app`)
-    expect(await fusion(['serve'], env)).toMatchObject({ code: 1, stderr: expect.stringContaining('not note') })
-    const stdout = 'Distributed note. They have 4 rows, as before.\n'
-    expect(await fusion(['migrate', 'distribute'], env)).toMatchObject({ code: 0, stdout })
+  it('and the other commands leave a table that another program has created', async () => {
+    await run(citus.ownerUrl, 'CREATE TABLE note (id text PRIMARY KEY)')
     expect((await fusion(['serve'], env)).stderr).toContain('nowhere.invalid')
     expect(await fusion(['verify', 'distribution'], env)).toMatchObject({ code: 0 })
-    expect(await citus.rows('SELECT FROM note JOIN tenant_app ON tenant_app.id = tenant_app_id')).toHaveLength(4)
+    expect((await fusion(['migrate', 'distribute'], env)).stdout).not.toContain('note')
     await write()
   })
 })

@@ -85,7 +85,6 @@ describe.each(Object.entries(resources))('PUT %s', (_name, { url, change, change
   it('is 412 if another client writes after the ETag was compared, and before the write', async () => {
     const tag = await tagOf(url())
     const { driver, prisma } = app.database
-    const [send, begin] = [driver.send.bind(driver), driver.begin.bind(driver)]
     let writes = 0
     const writeBefore = async () => {
       writes += 1
@@ -94,16 +93,19 @@ describe.each(Object.entries(resources))('PUT %s', (_name, { url, change, change
       await prisma.user.updateMany({ where: { tenantAppId: tenant.tenantAppId, id: rows.user.id }, data })
       await prisma.profile.updateMany({ where: { tenantAppId: tenant.tenantAppId, id: rows.profile.id }, data })
     }
-    const spies = [
-      vi.spyOn(driver, 'send').mockImplementation(async (statement, parameters) => {
-        if (statement.text.startsWith('UPDATE')) await writeBefore()
-        return send(statement, parameters)
-      }),
-      vi.spyOn(driver, 'begin').mockImplementation(async () => {
-        await writeBefore()
-        return begin()
-      }),
-    ]
+    const spies = [driver, ...(driver.nodes?.() ?? [])].flatMap((server) => {
+      const [send, begin] = [server.send.bind(server), server.begin.bind(server)]
+      return [
+        vi.spyOn(server, 'send').mockImplementation(async (statement, parameters) => {
+          if (statement.text.startsWith('UPDATE')) await writeBefore()
+          return send(statement, parameters)
+        }),
+        vi.spyOn(server, 'begin').mockImplementation(async () => {
+          await writeBefore()
+          return begin()
+        }),
+      ]
+    })
     const response = await put(url(), tag, change('late'))
     for (const spy of spies) spy.mockRestore()
     expect(writes).toBe(1)

@@ -52,8 +52,9 @@ const pages = models.map((model) => {
   }
 })
 
+// The first deletion counts. Citus refuses now() in coalesce.
 const begin = write(`
-  UPDATE tenant_app SET deleting_since = coalesce(deleting_since, now()) WHERE id = $1 AND suspended_at IS NOT NULL`)
+  UPDATE tenant_app SET deleting_since = least(deleting_since, now()) WHERE id = $1 AND suspended_at IS NOT NULL`)
 
 const end = write('DELETE FROM tenant_app WHERE id = $1')
 

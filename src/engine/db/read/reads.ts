@@ -9,6 +9,7 @@ import type { Order } from './order.ts'
 import { createOwnerships, type Owner, type Ownership } from './owner.ts'
 import { type Branch, type IdField, noBranches, noPlan, type ReadPlan, type Relation } from './relation.ts'
 import {
+  canEstimate,
   decodePart,
   estimateText,
   maxCounted,
@@ -18,7 +19,6 @@ import {
   type StatsResult,
   shareText,
   statsText,
-  usesTextsOfOthers,
 } from './stats.ts'
 import { createTreeRead, relatedText, type Tree } from './tree.ts'
 
@@ -173,7 +173,7 @@ export function createReads(model: DataModel, onBatch: (size: number) => void = 
      * About how many rows meet the conditions; null if it could be told only from the rows of other tenants.
      */
     async estimate(sql: Sql, modelName: Model, owner: Owner, conditions: readonly Condition[]): Promise<number | null> {
-      if (conditions.some((condition) => usesTextsOfOthers(condition, model, modelName))) return null
+      if (!canEstimate(conditions, model, modelName, sql.nodes.length > 0)) return null
       const owned = ownershipOf(owner)
       const readValue = async ({ text, parameters }: ReturnType<typeof estimateText>) =>
         (await sql.query({ text }, parameters))[0]?.[0]

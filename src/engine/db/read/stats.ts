@@ -53,30 +53,45 @@ export function rowsOfPlan(explained: unknown): number {
   return distributed ? rowsOfPlan(distributed.Job.Tasks[0]['Remote Plan'][0]) : root['Plan Rows']
 }
 
-/**
- * Whether PostgreSQL would estimate a condition from values that other tenants have. Its statistics cover a table, and
- * name the most frequent texts, so that an estimate would tell whether others have a text. The statistics of times,
- * numbers, enums and missing values name nothing of others.
- */
-export function usesTextsOfOthers(condition: Condition, model: DataModel, of: Model): boolean {
+/** The types of the columns with whose values a condition compares, by Prisma's names. */
+function typesOf(condition: Condition, model: DataModel, of: Model): string[] {
   switch (condition.is) {
     case 'all':
     case 'any':
-      return condition.of.some((one) => usesTextsOfOthers(one, model, of))
+      return condition.of.flatMap((one) => typesOf(one, model, of))
     case 'not':
-      return usesTextsOfOthers(condition.of, model, of)
+      return typesOf(condition.of, model, of)
     case 'some':
-      return usesTextsOfOthers(condition.where, model, condition.relation.model)
+      return typesOf(condition.where, model, condition.relation.model)
     case 'contains':
     case 'long text':
     case 'long text in':
-      return true
+      return ['String']
     case 'null':
     case 'long text null':
-      return false
+      return []
     default:
-      return model(of).columnOf(condition.field).type === 'String'
+      return [model(of).columnOf(condition.field).type]
   }
+}
+
+const typesOfNumbersAndTimes: ReadonlySet<string> = new Set(['Boolean', 'Int', 'BigInt', 'Float', 'DateTime'])
+
+/**
+ * Whether PostgreSQL estimates conditions without values that other tenants have. Its statistics cover a table, and
+ * name the most frequent texts, so that an estimate would tell whether others have a text. The statistics of times,
+ * numbers, enums and missing values name nothing of others.
+ *
+ * @param isDistributed Citus cannot explain a statement with an enum
+ */
+export function canEstimate(
+  conditions: readonly Condition[],
+  model: DataModel,
+  of: Model,
+  isDistributed: boolean,
+): boolean {
+  const types = conditions.flatMap((condition) => typesOf(condition, model, of))
+  return types.every((type) => (isDistributed ? typesOfNumbersAndTimes.has(type) : type !== 'String'))
 }
 
 /** A number, or a list of them, about the rows that a filter selects. */
