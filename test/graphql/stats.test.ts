@@ -5,6 +5,7 @@ import { userScopes } from '../../src/domain/scopes.ts'
 import type { Scope } from '../../src/engine/auth/scopes.ts'
 import { type FilterOf, isSelected, type Kind, type People } from '../differential/reference/people.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+import { isDistributed } from '../support/postgresql.ts'
 import { runs } from '../support/runs.ts'
 import { createPeople, filters, ofUser, sizeOf, storePeople } from './people.ts'
 
@@ -246,7 +247,9 @@ describe('an estimate', () => {
     ['accounts', { profile: { verified: true } }],
     ['searchProfiles', { followersMin: 5, countryIsNull: true }],
   ])('is a number for other conditions: %s of %o', async (list, filter) => {
-    expect(await estimateOf(list, filter)).toEqual(expect.any(Number))
-    expect(await estimateOf(list, filter, user)).toEqual(expect.any(Number))
+    // Citus cannot explain a statement with an enum.
+    const estimate = isDistributed && 'status' in filter ? null : expect.any(Number)
+    expect(await estimateOf(list, filter)).toEqual(estimate)
+    expect(await estimateOf(list, filter, user)).toEqual(estimate)
   })
 })
