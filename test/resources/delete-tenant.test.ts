@@ -120,6 +120,13 @@ it('a deletion that was interrupted is completed by the next one, and cannot be 
   await expect(findTenant(app.database, 'Large')).rejects.toThrow(
     'The deletion of Large has begun. Complete it: npm run fusion -- tenants delete "Large"',
   )
+  const begun = () => app.database.prisma.tenantApp.findUnique({ where: { id: tenant.tenantAppId } })
+  const first = (await begun())?.deletingSince
+  const again = remove(tenant, () => {
+    throw new Error('interrupted again')
+  })
+  await expect(again).rejects.toThrow('interrupted again')
+  expect((await begun())?.deletingSince).toEqual(first)
   const done: number[] = []
   await remove(tenant, (count) => done.push(count))
   expect(done.at(-1)).toBe(1_900)
