@@ -134,14 +134,18 @@ const clients: Record<string, (settings: Settings, sink: Sink) => () => unknown>
       cache: new InMemoryCache(),
       devtools: { enabled: false },
     })
-    client.subscribe({ query: gql(query), variables, fetchPolicy: 'no-cache' }).subscribe({
+    const followed = client.subscribe({ query: gql(query), variables, fetchPolicy: 'no-cache' }).subscribe({
       next: ({ data, error }) => (error ? sink.error(error) : sink.next({ data })),
       error: (error) => sink.error(error),
       complete: () => sink.complete(),
     })
     // It waits for the first gateway, too.
     sink.connected?.()
-    return () => client.stop()
+    return () => {
+      // `stop` alone leaves the RetryLink trying.
+      followed.unsubscribe()
+      client.stop()
+    }
   },
 }
 
