@@ -2,7 +2,16 @@ import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { fusion, type RunningGateway, startGateway } from '../support/cli.ts'
-import { databaseUrl, dropDatabase, hasServer, ownerUrl, run, runAsAdmin, runAsAdminOn } from '../support/postgresql.ts'
+import {
+  adminUrl,
+  databaseUrl,
+  dropDatabase,
+  hasServer,
+  ownerUrl,
+  run,
+  runAsAdmin,
+  runAsAdminOn,
+} from '../support/postgresql.ts'
 
 // What a role and a database must have, and what an operator reads if they do not.
 
@@ -40,6 +49,33 @@ describe.skipIf(!hasServer)('migrate deploy', () => {
     await createExtensions()
     expect(await deploy()).toMatchObject({ code: 0, stderr: '' })
     expect(await deploy()).toMatchObject({ code: 0, stdout: 'Nothing to apply.\n' })
+  })
+
+  it('lets a statement take as long as it needs, though the database sets a timeout', async () => {
+    await createBare()
+    await allowTables()
+    await createExtensions()
+    await runAsAdmin(`ALTER DATABASE ${name} SET statement_timeout = '10min'`)
+    // A trigger of the server, which the session of the migrations runs.
+    await runAsAdminOn(
+      name,
+      `CREATE SCHEMA seen; GRANT USAGE ON SCHEMA seen TO PUBLIC;
+       CREATE TABLE seen.settings (timeout text); GRANT INSERT ON seen.settings TO PUBLIC;
+       CREATE FUNCTION seen.note() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
+         INSERT INTO seen.settings VALUES (tg_tag || ': ' || current_setting('statement_timeout'));
+       END $$;
+       CREATE EVENT TRIGGER note ON ddl_command_end WHEN tag IN ('CREATE TABLE', 'CREATE INDEX')
+         EXECUTE FUNCTION seen.note()`,
+    )
+    expect(await deploy()).toMatchObject({ code: 0, stderr: '' })
+    const admin = new pg.Client({ connectionString: adminUrl(name) })
+    await admin.connect()
+    onTestFinished(() => admin.end())
+    const { rows } = await admin.query({
+      text: 'SELECT DISTINCT timeout FROM seen.settings ORDER BY 1',
+      rowMode: 'array',
+    })
+    expect(rows.flat()).toEqual(['CREATE INDEX: 0', 'CREATE TABLE: 0'])
   })
 
   it('says that another program has filled the database', async () => {
