@@ -25,6 +25,8 @@ import {
   isDistributed,
   ownerUrl,
   run,
+  runAsAdmin,
+  runAsAdminOn,
 } from '../support/postgresql.ts'
 import { locationOf } from '../support/settings.ts'
 
@@ -72,6 +74,30 @@ describe.skipIf(!hasServer || isDistributed)('a dump of PostgreSQL', () => {
     const restored = await openDatabase(locationOf(ownerUrl(name)))
     expect(await rowsOf(restored)).toEqual(await rowsOf(app.database))
     expect(await readMigrationStatus(restored.sql)).toMatchObject({ pending: [], failed: [], unknown: [] })
+    await restored.close()
+    await app.close()
+    await dropDatabase(name)
+    rmSync(folder, { recursive: true })
+  })
+
+  it('is made and restored by a role that may not create the extensions, where strangers are kept out', async () => {
+    const app = await startTestApp()
+    await createOneOfEach(app, await app.createTenant())
+    const rows = await rowsOf(app.database)
+    const source = new URL(app.database.url ?? '').pathname.slice(1)
+    const name = `fusion_restored_bare_${process.pid}`
+    const blockWith = (text: string) => readBlocks('docs/operating.md').find(({ code }) => code.includes(text))?.code
+    await dropDatabase(name)
+    await runAsAdmin(`CREATE DATABASE ${name}`)
+    await runAsAdminOn(name, `GRANT USAGE, CREATE ON SCHEMA public TO "${new URL(ownerUrl(name)).username}"`)
+    await runAsAdminOn(name, 'CREATE EXTENSION pg_trgm; CREATE EXTENSION btree_gin')
+    const folder = createEmptyDir()
+    const env = { ...process.env, DATABASE_URL: ownerUrl(source), RESTORED_DATABASE_URL: ownerUrl(name) }
+    const script = `${blockWith('FROM PUBLIC')}\n${blockWith('RESTORED_DATABASE_URL')}`
+    const { stderr } = await promisify(execFile)('sh', ['-ec', script], { cwd: folder, env })
+    expect(stderr).toBe('')
+    const restored = await openDatabase(locationOf(ownerUrl(name)))
+    expect(await rowsOf(restored)).toEqual(rows)
     await restored.close()
     await app.close()
     await dropDatabase(name)
