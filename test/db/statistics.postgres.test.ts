@@ -57,4 +57,11 @@ describe.skipIf(!hasServer)('the statistics of the texts that are searched exist
     expect(await fusion(['migrate', 'deploy'], env)).toMatchObject({ code: 0 })
     expect(await indexesWithStatistics()).toEqual(['user_folded_search_idx'])
   })
+
+  it('after a seed', async () => {
+    expect(await fusion(['seed', '--tenant', 'Acme', '--users', '40'], env)).toMatchObject({ code: 0 })
+    expect(await indexesWithStatistics()).toEqual(
+      expect.arrayContaining(['profile_folded_search_idx', 'user_folded_search_idx']),
+    )
+  })
 })

@@ -5,6 +5,7 @@ import { deleteTenant } from '../../domain/tenant/delete-tenant.ts'
 import { resumeTenant, suspendTenant } from '../../domain/tenant/suspend-tenant.ts'
 import { createTenant, findTenant, findTenantToDelete, listTenants } from '../../domain/tenant/tenant.service.ts'
 import type { Database } from '../../engine/db/database.ts'
+import { gatherStatistics } from '../../engine/db/gather-statistics.ts'
 import type { TenantApp } from '../../engine/db/generated/prisma/client.ts'
 import { mayHavePreviousRelease } from '../../engine/db/migrations/migrations.ts'
 import { OperatorError } from '../../engine/errors.ts'
@@ -114,6 +115,7 @@ export function seed(io: Io, { tenant: name, users, seed: number }: SeedOptions)
     const startedAt = performance.now()
     const rows = await seedTenant(database, { tenantAppId, users, seed: number, onProgress: progress.update })
     progress.end()
+    await gatherStatistics(database.sql)
     const seconds = (performance.now() - startedAt) / 1_000
     io.stdout.write(
       `Wrote ${rows} rows for ${users} users in ${seconds.toFixed(1)} s (${Math.round(users / seconds)} users/s).\n`,
