@@ -33,7 +33,11 @@ const pageSize = 20
 
 /** The cells of each row: what is measured, and a text for each size. */
 const table = new Map()
-const note = (title, text) => table.set(title, [...(table.get(title) ?? []), text])
+function note(title, text) {
+  table.set(title, [...(table.get(title) ?? []), text])
+  // A large size takes hours: what it has measured is known when a later step fails.
+  process.stderr.write(`${title}: ${text}\n`)
+}
 /** `1234.5, 56` ⇒ `1,235 ms, 56 MiB` */
 const cell = (milliseconds, mebibytes) =>
   `${milliseconds.toLocaleString('en', { maximumFractionDigits: milliseconds < 10 ? 1 : 0 })} ms, ${mebibytes.toFixed(0)} MiB`

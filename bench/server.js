@@ -12,7 +12,7 @@ export async function openServer() {
   if (!given && !canCreateClusters) throw new Error('Set DATABASE_URL, or install PostgreSQL.')
   const cluster = given ? undefined : await createCluster()
   // What TLS costs is the same for every server that is compared.
-  const admin = given ?? cluster.adminUrl.replace(/\?.*/, '')
+  const admin = given || cluster.adminUrl.replace(/\?.*/, '')
   const names = []
   const run = async (sql) => {
     const client = new pg.Client({ connectionString: admin })
