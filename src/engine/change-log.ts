@@ -10,8 +10,8 @@ export interface LogPosition {
   readonly begun: string
   /** The beginnings of the ids of the transactions that ran. */
   readonly running: readonly string[]
-  /** The snapshot of a database that only this process writes to, or an earlier one. */
-  readonly snapshot?: string
+  /** What the database said of itself before: a short read of it can tell that nothing has changed since. */
+  readonly state?: string
 }
 
 /** A change of a row. */
@@ -36,7 +36,8 @@ export interface LogChanges {
 }
 
 /**
- * Reads what has changed after a position, and without one only a position, by one statement and in its snapshot.
+ * Reads what has changed after a position, and without one only a position, by one statement and in its snapshot. Where
+ * this statement is expensive, shorter ones first look whether anything has changed.
  *
  * @returns undefined if nothing has changed at all, so that the position is still the last one
  */

@@ -162,7 +162,7 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
 function logNode(logger: Logger): NodeObserver {
   return (node, problem) => {
     if (problem === undefined) logger.info({ node }, 'a node of the database answers again')
-    else logger.warn({ node, err: problem }, 'a node of the database does not answer: its tenants get errors')
+    else logger.warn({ node, err: problem }, 'a node of the database does not answer: requests that need it fail')
   }
 }
 

@@ -25,8 +25,8 @@ export interface Server {
 }
 
 /**
- * A server of a distributed database that has rows of tenants. While it does not answer, what is sent to it fails at
- * once.
+ * A server of a distributed database. It has the tables of tenants and keys, and most have rows of tenants. While it
+ * does not answer, what is sent to it fails at once.
  */
 export interface DatabaseNode extends Server {
   /** `host:port`, as the other servers know it. */
@@ -35,6 +35,8 @@ export interface DatabaseNode extends Server {
   problem(): unknown
   /** Whether it answers, and numbers events as another server, so that readers would miss some. */
   isForeign(): boolean
+  /** Whether it has rows of tenants. */
+  hasRows(): boolean
   /** Sends a statement that lists something of all tenants, about those that this server has. */
   list(statement: Statement, parameters: readonly Parameter[]): Promise<unknown[][]>
 }
@@ -57,7 +59,9 @@ export interface Connector extends Server {
     request: object,
     ...sent: [...Parameters<Send>, sendToPrimary: () => Promise<StatementResult>]
   ): Promise<StatementResult>
-  /** The servers with the rows of tenants, if they are followed. */
+  /** Sends a read that concerns no tenant: if the server is lost, to another one that has the same rows. */
+  read?: Send
+  /** The servers of a distributed database, if they are followed. */
   nodes?(): readonly DatabaseNode[]
   /** The one with the rows of a tenant. Any server forwards the statements of others. */
   nodeOf?(tenantAppId: string): DatabaseNode | undefined

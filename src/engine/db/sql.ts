@@ -158,8 +158,9 @@ export class Sql {
   async list(statement: Statement, parameters: readonly Parameter[] = []): Promise<unknown[][]> {
     const { nodes } = this
     if (nodes.length === 0) return this.query(statement, parameters)
+    const asked = nodes.filter((node) => node.hasRows())
     const lists = await Promise.allSettled(
-      nodes.map((node) => this.observed(statement.text, () => node.list(statement, parameters))),
+      asked.map((node) => this.observed(statement.text, () => node.list(statement, parameters))),
     )
     const [first] = lists
     if (first?.status === 'rejected' && lists.every(({ status }) => status === 'rejected')) throw first.reason
@@ -232,7 +233,7 @@ export class Sql {
 
   private read(statement: Statement, parameters: readonly Parameter[]): Promise<StatementResult> {
     const { connector, request, node } = this
-    const send = () => (node ?? connector).send(statement, parameters)
+    const send = () => (node ? node.send : (connector.read ?? connector.send))(statement, parameters)
     const { routeRead } = connector
     const route = request.mayLag && routeRead ? () => routeRead(request, statement, parameters, send) : send
     return this.observed(statement.text, route)

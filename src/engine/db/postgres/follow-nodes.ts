@@ -96,13 +96,13 @@ const checkTimeout = { connectMilliseconds: 3_000, acquireMilliseconds: 3_000, s
 /** How long the others wait for the list of a node. */
 const listMilliseconds = 2_000
 
-// All tables of tenants have their shards in the same places. A table that each node has is one shard without a range.
+// All tables of tenants have their shards in the same places. A table that each server has is one shard without a range.
+// A coordinator without rows of tenants has those alone.
 const listShards = `
   SELECT c.relname AS table, shardmaxvalue::integer AS max_hash, shard_name(logicalrelid, shardid) AS local,
     nodename AS host, nodeport AS port, groupid = (SELECT groupid FROM pg_dist_local_group) AS is_local
   FROM pg_dist_shard JOIN pg_dist_placement USING (shardid) JOIN pg_dist_node USING (groupid) JOIN pg_class c ON c.oid = logicalrelid
-  WHERE c.relnamespace = 'public'::regnamespace AND c.relname IN (${literals(ownTables.keys())}) AND noderole = 'primary'
-    AND (shouldhaveshards OR shardmaxvalue IS NOT NULL) ORDER BY 2`
+  WHERE c.relnamespace = 'public'::regnamespace AND c.relname IN (${literals(ownTables.keys())}) AND noderole = 'primary' ORDER BY 2`
 
 // A node numbers the events of its tenants. If it was restored from a backup of another server, readers would miss
 // some.
@@ -157,8 +157,9 @@ function createNode(name: string, pool: pg.Pool, checking: pg.Pool, { onChange, 
         },
         (error: unknown) => {
           underWay.delete(reject)
-          if (isServerLost(error)) void check()
-          reject(error)
+          if (!isServerLost(error)) return reject(error)
+          // Who sends it again then knows whether another server has to take it.
+          void check().then(() => reject(error))
         },
       )
     })
@@ -198,6 +199,7 @@ function createNode(name: string, pool: pg.Pool, checking: pg.Pool, { onChange, 
     name,
     problem: () => problem?.error,
     isForeign: () => problem?.isForeign === true,
+    hasRows: () => local.length > 0,
     send: (sent, parameters) => whileUsable(() => server.send(sent, parameters)),
     async begin() {
       const release = (open: OpenTransaction) => void open.end('ROLLBACK').catch(() => undefined)
@@ -213,7 +215,6 @@ function createNode(name: string, pool: pg.Pool, checking: pg.Pool, { onChange, 
       }
     },
     async list(sent, parameters) {
-      if (local.length === 0) return []
       if (lateLists > 0) throw new Error(`the node ${name} is busy with an earlier list`)
       const text = localized.get(sent) ?? localize(sent, local)
       localized.set(sent, text)
@@ -303,6 +304,16 @@ export function followNodes(primary: pg.Pool, open: OpenPool) {
     }
   }
 
+  /**
+   * The server for what concerns no tenant: that of the URL, and while it fails any other that answers, because each
+   * has the tables of tenants and keys. Undefined while the nodes are not followed.
+   */
+  function forAll() {
+    const all = [...nodes.values()]
+    const own = all.find(({ isLocal }) => isLocal)
+    return own?.problem() ? (all.find((node) => !node.problem()) ?? own) : own
+  }
+
   return {
     /**
      * Begins to follow them. The placement is read again every five seconds. Resolves when each node has been checked.
@@ -322,6 +333,14 @@ export function followNodes(primary: pg.Pool, open: OpenPool) {
       if (shards.length === 0) return undefined
       const hash = hashText(tenantAppId)
       return shards.find(({ maxHash }) => hash <= maxHash)?.node
+    },
+
+    forAll,
+
+    /** The server that takes the place of that of the URL, while that one fails. */
+    standIn(): DatabaseNode | undefined {
+      const server = forAll()
+      return server?.isLocal ? undefined : server
     },
 
     /** The pools of other servers. */

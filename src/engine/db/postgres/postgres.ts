@@ -1,6 +1,7 @@
 import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
 import type { Connector, Driver } from '../driver.ts'
+import { isServerLost } from '../errors.ts'
 import type { DatabaseLocation, PoolSettings } from '../location.ts'
 import { createReadRouter, createReplica, type ReplicaObserver, watchReplicas } from '../replicas/replica.ts'
 import { Client } from './client.ts'
@@ -61,15 +62,30 @@ export function openPostgres(url: string, options: PostgresOptions): Driver {
     return openPool(connectionSettings(node ? urlOfNode(url, node) : url, own), own, onIdleError)
   })
   const pools = () => [pool, ...nodes.pools()]
+  const primary = connectorOf(pool)
+  const probed = connectorOf(probing)
+  const forAll = () => nodes.forAll() ?? primary
 
   return {
-    ...connectorOf(pool),
+    ...primary,
+    send: (...sent) => forAll().send(...sent),
+    begin: () => forAll().begin(),
+    async read(...sent) {
+      const server = forAll()
+      try {
+        return await server.send(...sent)
+      } catch (error) {
+        const other = forAll()
+        if (other === server || !isServerLost(error)) throw error
+        return other.send(...sent)
+      }
+    },
     ...(replicas && { routeRead: replicas.routeRead }),
     nodes: nodes.nodes,
     nodeOf: nodes.nodeOf,
     follow: nodes.follow,
     gathersStatistics: true,
-    probing: connectorOf(probing),
+    probing: { ...probed, send: (...sent) => (nodes.standIn() ?? probed).send(...sent) },
     isShared: true,
     isDistributed: () => isDistributed,
 
