@@ -44,7 +44,7 @@ export function drawGrowth(page) {
       48,
       'All scales are logarithmic: each line of the grid is ten times the one before. The labels show the values at the largest size.',
     ),
-    text(20, 64, 'In colour: what grows so much that you have to plan for it.'),
+    text(20, 64, 'In colour: what takes so much longer that you have to plan for it.'),
     ...panel('Median time of a request', [64, 112, 530, 270], sizes, {
       lines: timesOf(requests),
       format: timeText,
@@ -56,7 +56,7 @@ export function drawGrowth(page) {
     }),
     ...panel('Peak memory of the process that does the work', [488, 464, 150, 220], sizes, {
       lines: [
-        { label: 'the gateway, any request', color: grey, values: peaks },
+        { label: 'any request', color: grey, values: peaks },
         ...work.map((row) => ({ ...row, values: row.peaks })),
       ],
       format: memoryText,
@@ -122,10 +122,10 @@ function panel(title, [x, y, width, height], sizes, { lines, format, limit: top 
   for (const users of sizes) {
     parts.push(
       line(xOf(users), y, xOf(users), bottom, gridColor),
-      text(xOf(users), bottom + 15, usersText(users), 'middle'),
+      text(xOf(users), bottom + 18, usersText(users), 'middle'),
     )
   }
-  parts.push(text(x + width / 2, bottom + 32, 'users of the tenant', 'middle'))
+  parts.push(text(x + width / 2, bottom + 36, 'users of the tenant', 'middle'))
   if (top) {
     parts.push(line(x, yOf(top), right, yOf(top), '#222222', ' stroke-dasharray="5 3"'))
     parts.push(text(x + 6, yOf(top) - 5, `DATABASE_STATEMENT_TIMEOUT, ${format(top)} by default`))
