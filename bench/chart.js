@@ -41,21 +41,29 @@ export function drawChart(measured) {
     return `<rect x="${x}" y="48" width="10" height="10" fill="${color}"/>${text(x + 16, 57, name)}`
   })
   const line = left + unit
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${left + unit * maxRatio + 60}" height="${y + 10}" font-family="sans-serif" font-size="11">`,
-    '<title>Requests per second of the gateway divided by those of a peer</title>',
-    '<rect width="100%" height="100%" fill="#ffffff"/>',
+  return drawing(left + unit * maxRatio + 60, y + 10, 'Requests per second of the gateway divided by those of a peer', [
     ...explanation.map((sentence, index) => text(20, 18 + index * 16, sentence)),
     ...legend,
     ...parts,
     `<line x1="${line}" x2="${line}" y1="76" y2="${y}" stroke="#333333" stroke-dasharray="4 3"/>`,
     text(line + 4, 78, 'as fast as the peer'),
+  ])
+}
+
+/** An SVG of a size in pixels, on white. */
+export function drawing(width, height, title, parts) {
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" font-family="sans-serif" font-size="11">`,
+    `<title>${title}</title>`,
+    '<rect width="100%" height="100%" fill="#ffffff"/>',
+    ...parts,
     '</svg>',
     '',
   ].join('\n')
 }
 
-function text(x, y, content, anchor = 'start') {
+/** A line of text, on the baseline `y`. `anchor` is `start`, `middle` or `end`. */
+export function text(x, y, content, anchor = 'start') {
   const escaped = content.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
   return `<text x="${x}" y="${y}" text-anchor="${anchor}">${escaped}</text>`
 }

@@ -9,24 +9,30 @@ import pg from 'pg'
 import { startGateway } from '../test/support/cli.ts'
 import { prepare } from '../test/support/gateway.ts'
 import { createManyUsers } from '../test/support/large-tenant.ts'
+import { writeGrowthChart } from './growth-chart.js'
 import { memoryOf, peakMemory, resetPeakMemory } from './machine.js'
 import { median } from './measure.js'
 import { readOptions } from './options.js'
 import { fusionOn, projectRoot } from './peer.js'
 import { openServer } from './server.js'
 
-const usage = `npm run bench:growth -- [--users N,N] [--rounds N]
+const usage = `npm run bench:growth -- [--users N,N] [--rounds N] [--chart]
 
   --users   how many users the tenant has (default: 10000,100000,1000000,10000000)
   --rounds  how often each request is sent (default: 15)
+  --chart   draw the table in docs/scaling.md as docs/growth.svg, and measure nothing
   DATABASE_URL names a PostgreSQL server of this machine, as a superuser. Without it one is started.
   10 million users need 40 GB, and hours: each size has an event and a job for each tenth user.
 `
 const options = readOptions(
   usage,
-  { users: '10000,100000,1000000,10000000', rounds: '15' },
+  { users: '10000,100000,1000000,10000000', rounds: '15', chart: false },
   { users: '1000', rounds: '1' },
 )
+if (options.chart) {
+  writeGrowthChart()
+  process.exit(0)
+}
 const sizes = options.users.split(',').map(Number)
 const rounds = Number(options.rounds)
 const pageSize = 20

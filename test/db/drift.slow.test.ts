@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import path from 'node:path'
 import type { GraphQLArgument } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { printSortedSchema, schemas } from '../../src/domain/schema.graphql.ts'
@@ -9,6 +10,7 @@ import { routes } from '../../src/rest/routes.ts'
 import { clientListsPath, generateClientLists } from '../../tools/clients/write-lists.ts'
 import { generateOperations, operationsPath } from '../../tools/console/operations.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { projectRoot, readPage } from '../support/docs.ts'
 import { generateOpenApiTypes, openApiDocument } from '../support/openapi-types.ts'
 
 const { schema } = schemas
@@ -66,6 +68,13 @@ describe('generated files match their sources', () => {
 
   it('the lists of the client package match schema.graphql; to fix: npm run schema', () => {
     expect(readFileSync(clientListsPath, 'utf8')).toBe(generateClientLists())
+  })
+
+  it('docs/growth.svg draws the table of docs/scaling.md; to fix: npm run bench:growth -- --chart', async () => {
+    // A variable, because TypeScript has no types of benchmarks.
+    const module = path.join(projectRoot, 'bench/growth-chart.js')
+    const { drawGrowth } = await import(module)
+    expect(readPage('docs/growth.svg')).toBe(drawGrowth(readPage('docs/scaling.md')))
   })
 
   it('the OpenAPI document has every route of the table and the probes', () => {
