@@ -278,7 +278,7 @@ async function expectService(): Promise<void> {
   expect((await gateway.app.inject('/ready')).statusCode).toBe(200)
   // No process has read the key before.
   expect(await graphql(unused, '{ users(first: 1) { nodes { id } } }')).toMatchObject({ data: { users: {} } })
-  const create = 'mutation { createKey(input: { name: "new" }) { key { id } } }'
+  const create = 'mutation { createApiKey(input: { name: "new" }) { apiKey { id } } }'
   expect(await graphql(other, create)).toMatchObject({ errors: [{ extensions: { code: 'SERVICE_UNAVAILABLE' } }] })
 }
 

@@ -191,7 +191,7 @@ it('all jobs of a tenant are read, in pages, and short ids only match whole stri
 })
 
 it('maintenance sends one statement to each server while no user has been deleted', async () => {
-  const servers = Math.max(1, app.database.sql.nodes.length)
+  const servers = Math.max(1, app.database.sql.nodes.filter((node) => node.hasRows()).length)
   expect(await app.statementsOf(() => eraseUsers(app.database))).toHaveLength(servers)
 })
 

@@ -1,0 +1,132 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { changeLogOf } from '../../src/domain/event/change-log.ts'
+import type { ChangeLog, LogPosition } from '../../src/engine/change-log.ts'
+import { connectDirectly } from '../memory/direct-sql.ts'
+import { createTenants, tokensOf } from '../memory/people.ts'
+import { runChecker } from '../memory/run-checker.ts'
+import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+import { fusion } from '../support/cli.ts'
+import { adminUrl, isDistributed, nodes, runAsAdminOn } from '../support/postgresql.ts'
+import { createTenantOn, nodeOf, otherNodeOf } from './nodes.ts'
+
+let app: TestApp
+let name: string
+let tenant: TestTenant
+let neighbour: TestTenant
+let log: ChangeLog
+
+beforeEach(async () => {
+  if (!isDistributed) return
+  app = await startTestApp({ keyCacheMilliseconds: 60_000, responseCacheBytes: 64 * 1024 * 1024 })
+  name = new URL(String(app.database.url)).pathname.slice(1)
+  const [own, other] = nodes as [string, string]
+  tenant = await createTenantOn(app, own)
+  neighbour = await createTenantOn(app, other)
+  log = changeLogOf(app.database)
+})
+afterEach(() => app?.close())
+
+/** @param sentFor the tenant to whose node the statements are sent */
+function readChanges(after?: LogPosition, sentFor = tenant) {
+  const { tenantAppId } = sentFor
+  return log.readChanges(app.database.sql.for({ statements: 0, tenantAppId }), tenant.tenantAppId, after)
+}
+
+async function readPosition(): Promise<LogPosition> {
+  const read = await readChanges()
+  if (!read) throw new Error('No position')
+  return read.position
+}
+
+const insert = (id: string) =>
+  `INSERT INTO "user" (tenant_app_id, id, name, email, updated_at) VALUES ('${tenant.tenantAppId}', '${id}', 'A', 'a', now())`
+
+describe.skipIf(!isDistributed)('the log of a distributed database', () => {
+  it('is asked by three short statements while nothing changes', async () => {
+    const position = await readPosition()
+    let read: unknown = 'nothing'
+    const statements = await app.statementsOf(async () => {
+      read = await readChanges(position)
+    })
+    expect(read).toBeUndefined()
+    expect(statements).toHaveLength(3)
+    await runAsAdminOn(name, insert('usr_1'))
+    expect((await readChanges(position))?.changes?.map(({ ids }) => ids[0])).toEqual(['usr_1'])
+  })
+
+  it('has what a transaction wrote that ran at the position', async () => {
+    const sessions = connectDirectly(String(app.database.url))
+    let position: LogPosition | undefined
+    await sessions.transact(async (query) => {
+      await query(insert('usr_1'))
+      await runAsAdminOn(name, insert('usr_2'))
+      position = await readPosition()
+      expect(position.running).not.toEqual([])
+      expect(await readChanges(position)).toBeUndefined()
+      return 'commit'
+    })
+    await sessions.close()
+    expect((await readChanges(position))?.changes?.map(({ ids }) => ids[0])).toEqual(['usr_1'])
+  })
+
+  it('is another one after TRUNCATE, and unknown when the tenant is being deleted', async () => {
+    const before = await readChanges()
+    await runAsAdminOn(name, 'TRUNCATE "user" CASCADE')
+    const truncated = await readChanges(before?.position)
+    expect(truncated?.server).not.toBe(before?.server)
+    await runAsAdminOn(name, `UPDATE tenant_app SET deleting_since = now() WHERE id = '${tenant.tenantAppId}'`)
+    expect(await readChanges(truncated?.position)).toMatchObject({ changes: undefined })
+  })
+
+  it('is read as a whole at a node without the rows of the tenant', async () => {
+    const position = await readPosition()
+    for (let times = 0; times < 2; times += 1) {
+      const read = await readChanges(position, neighbour)
+      expect(read?.position.state).toBeUndefined()
+      expect(read?.changes).toEqual([])
+    }
+  })
+
+  it('shows each read what was acknowledged before it, while the tenant moves', async () => {
+    const address = await app.app.listen({ host: '127.0.0.1', port: 0 })
+    const sql = connectDirectly(String(app.database.url))
+    const tenants = await createTenants(app.database, sql, { tenants: 1, people: 6 }, tokensOf(address))
+    const tenantAppId = String(tenants[0]?.tenantAppId)
+    const [row] = await app.database.prisma.tenantApp.findMany({ where: { id: tenantAppId } })
+    let isMoving = true
+    const move = async () => {
+      for (let times = 0; times < 2; times += 1) {
+        const to = await otherNodeOf(app, tenantAppId)
+        const moved = await fusion(['migrate', 'move', '--tenant', String(row?.name), '--to', to], {
+          DATABASE_URL: adminUrl(name),
+        })
+        expect(moved).toMatchObject({ code: 0, stderr: '' })
+        expect(await nodeOf(app, tenantAppId)).toBe(to)
+      }
+    }
+    const moving = move().finally(() => {
+      isMoving = false
+    })
+    let after: number | undefined
+    const checking = runChecker({
+      places: [{ address, sees: 'the database' }],
+      sql,
+      tenants,
+      readers: 4,
+      writers: 2,
+      seed: 1,
+      readsPerWrite: 30,
+      isOver({ reads }) {
+        if (!isMoving) after ??= reads
+        return after !== undefined && reads > after + 1_000
+      },
+      mayFail: () => isMoving,
+    })
+    await moving
+    const { problems, ...counts } = await checking
+    await sql.close()
+    if (problems.length > 0) expect.fail(problems.join('\n'))
+    expect(counts).toMatchObject({ stale: 0, wrong: 0 })
+    expect(counts.hits).toBeGreaterThan(200)
+  }, 180_000)
+})
