@@ -33,6 +33,7 @@ const causes: Readonly<Record<string, string>> = {
   FusionRedisDown: 'Redis does not answer',
   FusionEventsStalled: 'a transaction stays open',
   FusionJobsWaiting: 'no worker has the type of a job',
+  FusionNumbersOld: 'the database hangs for a minute',
   FusionJobsFailing: 'a handler fails',
   FusionWebhooksFailing: 'an endpoint fails',
   FusionWebhookDisabled: 'an endpoint answers 410',
@@ -126,7 +127,7 @@ describe.skipIf(!hasPrometheus || !canCreateClusters)('an alert fires in time wh
     proxy.restore()
     await untilReady()
     await recorded.take(2)
-    await recorded.expectAlerts({ FusionGatewayDown: 60, FusionErrors: 120 }, ['FusionGatewayDown'])
+    await recorded.expectAlerts({ FusionGatewayDown: 60, FusionErrors: 120 }, { overAtEnd: ['FusionGatewayDown'] })
   })
 
   it('the database hangs: no gateway is ready within a minute', async () => {
@@ -271,23 +272,49 @@ describe.skipIf(!hasPrometheus || !canCreateClusters)('an alert fires in time wh
       })
     })
 
-    it('a transaction stays open', async () => {
-      await untilReady()
+    const highest = async (name: string) => Math.max(...(await Promise.all(targets.map((one) => metric(one, name)))))
+
+    /** Leaves a transaction open until the test ends. Resolves when the metrics say that events wait for it. */
+    async function stallEvents(): Promise<void> {
+      const stalledSeconds = () => highest('fusion_events_stalled_seconds')
+      await expect.poll(stalledSeconds, { timeout: 10_000 }).toBe(0)
       const writer = new pg.Client({ connectionString: cluster.adminUrl })
       await writer.connect()
       onTestFinished(() => writer.end())
       await writer.query('BEGIN')
       await writer.query(`UPDATE job SET updated_at = now() WHERE id = 'job_00000000-0000-7000-8000-000000000000'`)
       await create('later')
-      const stalled = async () =>
-        Math.max(...(await Promise.all(targets.map((one) => metric(one, 'fusion_events_stalled_seconds')))))
-      await expect.poll(stalled, { timeout: 60_000 }).toBeGreaterThan(0)
+      await expect.poll(stalledSeconds, { timeout: 60_000 }).toBeGreaterThan(0)
+    }
+
+    it('a transaction stays open', async () => {
+      await untilReady()
+      await stallEvents()
       const recorded = recordMetrics(targets)
       await recorded.take(1)
       recorded.markFault()
       await recorded.take(10)
       await recorded.expectAlerts({ FusionEventsStalled: 90 })
     })
+
+    it('the database hangs for a minute: alerts that read its numbers go on, and no other one pages', async () => {
+      await untilReady()
+      // The oldest due job is that of the test before last.
+      await stallEvents()
+      const recorded = recordMetrics(targets)
+      // Longer than these rules wait.
+      await recorded.take(16)
+      onTestFinished(() => proxy.restore())
+      proxy.hang()
+      const age = () => highest('fusion_numbers_age_seconds{numbers="jobs"}')
+      await expect.poll(age, { timeout: 90_000, interval: 1_000 }).toBeGreaterThan(50)
+      recorded.markFault()
+      await recorded.take(17)
+      await recorded.expectAlerts(
+        { FusionNumbersOld: 180, FusionGatewayDown: 60 },
+        { pagesAtEnd: ['FusionEventsStalled', 'FusionGatewayDown', 'FusionJobsWaiting'] },
+      )
+    }, 300_000)
   })
 
   it('the gateway is killed', async () => {

@@ -83,17 +83,29 @@ export function recordMetrics(targets: readonly Target[], { seconds = secondsOf(
     },
 
     /**
-     * Expects that alerts fire, each in so many seconds after the fault and not before it, and that others do not fire
-     * at the end. A scrape can take as long as its timeout, and the rules can be evaluated as late as an interval after
-     * it: here neither takes time.
+     * Expects that alerts fire, each in so many seconds after the fault and not before it. A scrape can take as long as
+     * its timeout, and the rules can be evaluated as late as an interval after it: here neither takes time.
+     *
+     * @param also.overAtEnd alerts that do not fire at the end
+     * @param also.pagesAtEnd all alerts that page at the end. Those that are not in `within` fire from the fault on
      */
-    async expectAlerts(within: Readonly<Record<string, number>>, overAtEnd: readonly string[] = []): Promise<void> {
+    async expectAlerts(
+      within: Readonly<Record<string, number>>,
+      also: { readonly overAtEnd?: readonly string[]; readonly pagesAtEnd?: readonly string[] } = {},
+    ): Promise<void> {
+      const { overAtEnd = [], pagesAtEnd } = also
+      const pagesBefore = pagesAtEnd?.filter((alert) => !(alert in within)) ?? []
       const late = secondsOf(global.scrape_timeout) + secondsOf(global.evaluation_interval)
       const end = (scrapes - 1) * seconds
       const quiet = (alert: string, at: number) => ({
         expr: `count(ALERTS{alertname="${alert}",alertstate="firing"})`,
         eval_time: `${at}s`,
         exp_samples: [],
+      })
+      const pages = (alerts: readonly string[], at: number) => ({
+        expr: 'group by (alertname) (ALERTS{severity="page",alertstate="firing"})',
+        eval_time: `${at}s`,
+        exp_samples: alerts.map((alert) => ({ labels: `{alertname="${alert}"}`, value: 1 })),
       })
       for (const [alert, most] of Object.entries(within)) {
         expect(faultAt + most - late, `${alert}: too few scrapes`).toBeLessThanOrEqual(end)
@@ -111,6 +123,7 @@ export function recordMetrics(targets: readonly Target[], { seconds = secondsOf(
             },
           ]),
           ...overAtEnd.map((alert) => quiet(alert, end)),
+          ...(pagesAtEnd ? [pages(pagesBefore, faultAt), pages(pagesAtEnd, end)] : []),
         ],
       }
       const folder = mkdtempSync(path.join(tmpdir(), 'fusion-alerts-'))

@@ -32,6 +32,7 @@ const shows: Readonly<Record<string, RegExp>> = {
   FusionRedisDown: /^PONG$/m,
   FusionEventsStalled: /fusion-owner +\| owner of tables/,
   FusionJobsWaiting: /nobody +\| +1 /,
+  FusionNumbersOld: /PENDING +\| +1\n[\s\S]*Time: /,
   FusionJobsFailing: /fails +\| BROKEN +\| +1 /,
   FusionWebhooksFailing: /https:\/\/example.com\/hook +\| t /,
   FusionLogDropped: /Avail[\s\S]*IFree/,
@@ -39,7 +40,7 @@ const shows: Readonly<Record<string, RegExp>> = {
 
 /** Those that are not run here. */
 const elsewhere: Readonly<Record<string, string>> = {
-  FusionNodeUnusable: 'needs Citus',
+  FusionNodeUnusable: 'needs Citus: test/distributed/measure-nodes',
   ...(!isRedisRunning && { FusionRedisDown: 'needs Redis' }),
 }
 
