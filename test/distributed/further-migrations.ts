@@ -1,24 +1,53 @@
-import { cpSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { appendFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { projectRoot } from '../support/docs.ts'
 
-/** A folder with the project's migrations, to which a test adds further ones. */
-export function createMigrationsFolder() {
-  const folder = mkdtempSync(path.join(tmpdir(), 'fusion-migrations-'))
-  cpSync(path.resolve(import.meta.dirname, '../../prisma/migrations'), folder, { recursive: true })
+// The objects of the further migrations, for the lists of src/engine/db/own-objects.ts: what they do not list belongs to
+// other programs.
+const lists = `
+for (const name of ['badge', 'region', 'half']) {
+  ;(modelTables as string[]).push(name)
+  ;(ownTables as Map<string, readonly string[]>).set(name, rows)
+}
+;(ownSequences as Map<string, readonly string[]>).set('further_number', ['USAGE'])
+;(calledFunctions as string[]).push('further()')
+`
+
+/** The next version: a copy of this one, to which a test adds the further migrations. Its lists have their objects. */
+export async function createNextVersion() {
+  const outer = mkdtempSync(path.join(tmpdir(), 'fusion-next-'))
+  const folder = path.join(outer, 'next')
+  // Two versions in one process cannot share the schema engine, whose bindings have the memory of one instance.
+  for (const name of ['bin', 'prisma', 'src', 'package.json', 'node_modules/@prisma/schema-engine-wasm'])
+    cpSync(path.join(projectRoot, name), path.join(folder, name), { recursive: true })
+  symlinkSync(path.join(projectRoot, 'node_modules'), path.join(outer, 'node_modules'))
+  appendFileSync(path.join(folder, 'src/engine/db/own-objects.ts'), lists)
+  const load = (file: string) => import(path.join(folder, file))
+  const { openDatabase }: typeof import('../../src/engine/db/database.ts') = await load('src/engine/db/database.ts')
+  const { deployMigrations, readMigrationStatus }: typeof import('../../src/engine/db/migrations/migrations.ts') =
+    await load('src/engine/db/migrations/migrations.ts')
   let count = 0
   return {
-    folder,
+    /** The file of its command `fusion`. */
+    command: path.join(folder, 'bin/fusion.js'),
+    openDatabase,
+    deployMigrations,
+    readMigrationStatus,
     /** Adds a migration. Returns its name. */
     add(sql: string): string {
       count += 1
       const name = `20990101${String(count).padStart(6, '0')}_further`
-      mkdirSync(path.join(folder, name))
-      writeFileSync(path.join(folder, name, 'migration.sql'), sql)
+      const added = path.join(folder, 'prisma/migrations', name)
+      mkdirSync(added)
+      writeFileSync(path.join(added, 'migration.sql'), sql)
       return name
     },
+    remove: () => rmSync(outer, { recursive: true }),
   }
 }
+
+export type NextVersion = Awaited<ReturnType<typeof createNextVersion>>
 
 /** A table of tenants with foreign keys and a trigger, as Prisma and the project write them. */
 export const tableOfTenants = `

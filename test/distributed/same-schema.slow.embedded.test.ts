@@ -1,8 +1,5 @@
-import { rmSync } from 'node:fs'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
-import { openDatabase } from '../../src/engine/db/database.ts'
-import { deployMigrations } from '../../src/engine/db/migrations/migrations.ts'
-import { fusion } from '../support/cli.ts'
+import { runProcess } from '../support/cli.ts'
 import { locationOf } from '../support/settings.ts'
 import { type CitusDatabase, createCitusDatabase } from './citus-database.ts'
 import * as further from './further-migrations.ts'
@@ -45,23 +42,23 @@ describe.skipIf(!process.env['TEST_CITUS_URL'])('a database that is migrated', (
   /** What each server has after the first of the further migrations, `migrate distribute`, and the others. */
   async function describeAfter(first: number): Promise<string[][]> {
     citus = await createCitusDatabase('schema')
-    const { folder, add } = further.createMigrationsFolder()
+    const { add, command, deployMigrations, openDatabase, remove } = await further.createNextVersion()
+    onTestFinished(remove)
     const database = await openDatabase(locationOf(citus.ownerUrl, pool))
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
     try {
       for (const script of scripts.slice(0, first)) add(script)
-      await deployMigrations(database, { folder })
+      await deployMigrations(database)
     } finally {
       await database.close()
     }
     const nodes = citus.nodes.flatMap((node) => ['--node', node])
     const distribute = ['migrate', 'distribute', '--shards', '4', ...nodes]
-    const { code, stderr } = await fusion(distribute, { DATABASE_URL: citus.adminUrl() })
+    const { code, stderr } = await runProcess(distribute, { DATABASE_URL: citus.adminUrl() }, command)
     expect({ code, stderr }).toMatchObject({ code: 0 })
     const later = await openDatabase(locationOf(citus.ownerUrl, pool))
     try {
       for (const script of scripts.slice(first)) add(script)
-      expect(await deployMigrations(later, { folder })).toHaveLength(scripts.length - first)
+      expect(await deployMigrations(later)).toHaveLength(scripts.length - first)
     } finally {
       await later.close()
     }

@@ -1,10 +1,8 @@
-import { rmSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { EventFollower } from '../../src/domain/event/event-follower.ts'
-import { type Database, openDatabase } from '../../src/engine/db/database.ts'
-import { deployMigrations, readMigrationStatus } from '../../src/engine/db/migrations/migrations.ts'
+import type { Database } from '../../src/engine/db/database.ts'
 import { killedAfter } from '../db/killed-driver.ts'
-import { fusion } from '../support/cli.ts'
+import { fusion, runProcess } from '../support/cli.ts'
 import { type ListeningGateway, listen } from '../support/gateway.ts'
 import { migrate } from '../support/migrate.ts'
 import { run } from '../support/postgresql.ts'
@@ -16,8 +14,7 @@ const pool = { connectMilliseconds: 30_000, acquireMilliseconds: 30_000, stateme
 const tenants = ['One', 'Two', 'Three', 'Four']
 
 describe.skipIf(!process.env['TEST_CITUS_URL'])('migrate deploy on a distributed database', () => {
-  let folder: string
-  let add: (sql: string) => string
+  let next: further.NextVersion
   const env = { DATABASE_URL: '', PORT: '0', HOST: 'nowhere.invalid' }
   const keys: string[] = []
   const followers: EventFollower[] = []
@@ -25,11 +22,9 @@ describe.skipIf(!process.env['TEST_CITUS_URL'])('migrate deploy on a distributed
   let database: Database
   let gateway: ListeningGateway
 
-  // The gateway runs from here on, while migrations are applied.
+  // The gateway runs from here on, while the migrations of the next version are applied.
   beforeAll(async () => {
-    const migrations = further.createMigrationsFolder()
-    folder = migrations.folder
-    add = migrations.add
+    next = await further.createNextVersion()
     citus = await createCitusDatabase('upgrade')
     env.DATABASE_URL = citus.adminUrl()
     await migrate(citus.ownerUrl, citus.role)
@@ -40,7 +35,7 @@ describe.skipIf(!process.env['TEST_CITUS_URL'])('migrate deploy on a distributed
       await fusion(['seed', '--tenant', name, '--users', '5'], env)
       keys.push((await fusion(['keys', 'create', '--tenant', name], env)).stdout.trim())
     }
-    database = await openDatabase(locationOf(citus.ownerUrl, pool))
+    database = await next.openDatabase(locationOf(citus.ownerUrl, pool))
     gateway = await listen(citus.url)
     for (const { id } of await citus.rows('SELECT id FROM tenant_app ORDER BY created_at')) {
       followers.push(await gateway.services.events.follow({ tenantAppId: String(id), keyId: 'test' } as never))
@@ -51,11 +46,13 @@ describe.skipIf(!process.env['TEST_CITUS_URL'])('migrate deploy on a distributed
     await gateway?.close()
     await database?.close()
     await citus?.remove()
-    rmSync(folder, { recursive: true })
+    next?.remove()
   })
 
-  const deploy = () => deployMigrations(database, { folder })
-  const status = () => readMigrationStatus(database.sql, folder)
+  const add = (sql: string) => next.add(sql)
+  const deploy = () => next.deployMigrations(database)
+  const status = () => next.readMigrationStatus(database.sql)
+  const fusionOfNext = (...args: string[]) => runProcess(args, env, next.command)
   const onEach = (sql: string) => Promise.all([undefined, ...citus.nodes].map((node) => citus.rows(sql, node)))
   const contents = () =>
     citus.rows(`SELECT md5(string_agg(t::text, ',' ORDER BY t::text)) FROM (
@@ -124,12 +121,12 @@ describe.skipIf(!process.env['TEST_CITUS_URL'])('migrate deploy on a distributed
     expect(await deployed).toEqual([name])
     expect(await onEach('SELECT further()::integer')).toEqual([undefined, ...citus.nodes].map(() => [{ further: 7 }]))
     await write()
-    expect(await fusion(['verify', 'distribution'], env)).toMatchObject({ code: 0 })
+    expect(await fusionOfNext('verify', 'distribution')).toMatchObject({ code: 0 })
   })
 
   it('goes on with migrate deploy --contract, when no gateway of the previous release runs', async () => {
     await run(citus.ownerUrl, 'CREATE INDEX user_search_idx ON "user" (name)')
-    expect(await fusion(['migrate', 'deploy', '--contract'], env)).toMatchObject({
+    expect(await fusionOfNext('migrate', 'deploy', '--contract')).toMatchObject({
       code: 0,
       stdout: 'Nothing to apply.\nDropped user_search_idx\n',
     })
@@ -153,7 +150,7 @@ describe.skipIf(!process.env['TEST_CITUS_URL'])('migrate deploy on a distributed
     expect(await fusion(['migrate', 'status'], env)).toMatchObject({ stdout: expect.stringContaining(name) })
     await run(citus.ownerUrl, 'CREATE TABLE cause (name text PRIMARY KEY)')
     expect(await deploy()).toEqual([name])
-    expect(await fusion(['verify', 'distribution'], env)).toMatchObject({ code: 0 })
+    expect(await fusionOfNext('verify', 'distribution')).toMatchObject({ code: 0 })
   })
 
   it('that is killed after any statement is completed by the next one', async () => {
@@ -162,7 +159,7 @@ describe.skipIf(!process.env['TEST_CITUS_URL'])('migrate deploy on a distributed
     const names = scripts.map(add)
     for (let isKilled = true; isKilled; steps += 7) {
       const killed = { ...database, driver: killedAfter(database.driver, steps) }
-      isKilled = await deployMigrations(killed, { folder }).then(
+      isKilled = await next.deployMigrations(killed).then(
         () => false,
         () => true,
       )
@@ -178,8 +175,8 @@ describe.skipIf(!process.env['TEST_CITUS_URL'])('migrate deploy on a distributed
 
   it('waits for another one', async () => {
     const name = add('ALTER TABLE "badge" ADD COLUMN "both" TEXT;')
-    const other = await openDatabase(locationOf(citus.ownerUrl, pool))
-    const applied = await Promise.all([deploy(), deployMigrations(other, { folder })])
+    const other = await next.openDatabase(locationOf(citus.ownerUrl, pool))
+    const applied = await Promise.all([deploy(), next.deployMigrations(other)])
     await other.close()
     expect(applied.flat()).toEqual([name])
   })

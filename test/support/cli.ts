@@ -44,9 +44,20 @@ export async function runHere(args: readonly string[], env: Record<string, strin
   return { code, stdout: out, stderr: err }
 }
 
-/** Runs `fusion …` in a process of its own, to its end. */
-async function runProcess(args: readonly string[], env: Record<string, string>): Promise<Ended> {
-  const child = spawn(process.execPath, [entry, ...args], { env: environment(env), stdio: ['ignore', 'pipe', 'pipe'] })
+/**
+ * Runs `fusion …` in a process of its own, to its end.
+ *
+ * @param command the file of the command `fusion`, of another version for example
+ */
+export async function runProcess(
+  args: readonly string[],
+  env: Record<string, string>,
+  command = entry,
+): Promise<Ended> {
+  const child = spawn(process.execPath, [command, ...args], {
+    env: environment(env),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
   return { code: code as number, stdout, stderr }
 }

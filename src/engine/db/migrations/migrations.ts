@@ -147,8 +147,6 @@ export interface DeployOptions {
   readonly onCopy?: (folder: string) => void
   /** How long it waits for others who apply migrations. */
   readonly lockMilliseconds?: number
-  /** The folder of the migrations: that of this version. */
-  readonly folder?: string
 }
 
 /**
@@ -168,17 +166,17 @@ export interface DeployOptions {
  */
 export async function deployMigrations(
   { driver, sql }: Pick<Database, 'driver' | 'sql'>,
-  { onCopy = () => undefined, lockMilliseconds, folder = migrationsFolder }: DeployOptions = {},
+  { onCopy = () => undefined, lockMilliseconds }: DeployOptions = {},
 ): Promise<string[]> {
   // Most starts have nothing to apply. They do not load the schema engine.
-  const { applied, pending, failed } = await readMigrationStatus(sql, folder)
+  const { applied, pending, failed } = await readMigrationStatus(sql)
   const isDistributed = driver.isDistributed?.() ?? false
   if (pending.length === 0 && failed.length === 0 && !isDistributed) return []
   await requireDeployable(sql, applied.length === 0 && failed.length === 0)
   const copy = applied.length > 0 ? await driver.copyAside?.(`before-${pending[0]}`) : undefined
   if (copy !== undefined) onCopy(copy)
-  const migrationsList = listMigrations(folder)
-  const scripts = readScripts(folder, pending)
+  const migrationsList = listMigrations(migrationsFolder)
+  const scripts = readScripts(migrationsFolder, pending)
   if (isDistributed) requireDistributable(scripts)
   // The engine's own error does not have the message of the database.
   let failure: OperatorError | undefined
@@ -192,7 +190,7 @@ export async function deployMigrations(
       failure = error
     })
     return withSchemaEngine(finishingConnector, schemaFile, async (engine) => {
-      const { failed } = await readMigrationStatus(sql, folder)
+      const { failed } = await readMigrationStatus(sql)
       for (const migrationName of failed) await engine.markMigrationRolledBack({ migrationName })
       const { appliedMigrationNames } = await engine.applyMigrations({ migrationsList, filters: noFilters })
       if (isDistributed) await finishDistributed(session)
@@ -212,8 +210,8 @@ function readScripts(folder: string, names: readonly string[]): Map<string, stri
 }
 
 /** Compares the migrations folder with the database: at most two statements. */
-export async function readMigrationStatus(sql: Sql, folder = migrationsFolder): Promise<MigrationStatus> {
-  const known = migrationNames(folder)
+export async function readMigrationStatus(sql: Sql): Promise<MigrationStatus> {
+  const known = migrationNames(migrationsFolder)
   const rows = await readAppliedMigrations(sql, known)
   const applied = rows.filter(({ isFinished }) => isFinished).map(({ name }) => name)
   return {
