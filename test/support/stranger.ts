@@ -49,8 +49,8 @@ export async function expectNoAccess({ outcome }: Stranger, tables: readonly str
 }
 
 /**
- * Requires that the functions of the schema `public` return nothing of the tables to a stranger: a number, a random one,
- * an error's text, the time, or whether it has announced. Citus does not plan some for any role.
+ * Requires that the functions of the schema `public` return nothing of the tables to a stranger. They return a number,
+ * an error's text, the time, or whether the session has announced. Citus refuses to plan some, whatever the role.
  */
 export async function expectNothingOfFunctions({ client, namesOf }: Stranger): Promise<void> {
   const functions = await namesOf(`
