@@ -4,7 +4,7 @@ import { isLockDenied } from '../errors.ts'
 import { literals, modelTables } from '../own-objects.ts'
 import { Sql } from '../sql.ts'
 import { statement } from '../statement.ts'
-import { createFunctions, equipNodes, type Run, setDatabases } from './each-server.ts'
+import { copyDatabaseGrants, createFunctions, equipNodes, type Run, setDatabases } from './each-server.ts'
 import { type DistributedTable, isNumbering, isPlacedAsNoted, notePlacement, readTables } from './layout.ts'
 import { prepareNodes, runOnNodes } from './nodes.ts'
 
@@ -52,6 +52,7 @@ async function distribute(sql: Sql, run: Run, { nodes, shards, onTable }: Distri
   // Also for a node that was added to a distributed database.
   await equipNodes(sql)
   await setDatabases(sql)
+  await copyDatabaseGrants(sql)
   if (left.length > 0) {
     await run('SET citus.enable_unsafe_triggers = on')
     await createFunctions(sql, run)

@@ -74,6 +74,32 @@ export async function setDatabases(sql: Sql): Promise<void> {
   )
 }
 
+// A role that another program uses can be missing on a node.
+const listGrants = statement(`
+  SELECT format('REVOKE ALL ON DATABASE %I FROM PUBLIC;', datname) || string_agg(CASE grantee
+    WHEN 0 THEN format('GRANT %s ON DATABASE %I TO PUBLIC;', privilege_type, datname)
+    ELSE format('IF to_regrole(%L) IS NOT NULL THEN GRANT %s ON DATABASE %I TO %s; END IF;', grantee::regrole, privilege_type, datname, grantee::regrole)
+  END, ' ')
+  FROM pg_database, aclexplode(datacl) WHERE datname = current_database() GROUP BY datname`)
+
+/**
+ * Lets the roles connect to a node that may connect to this server, and takes that right from PUBLIC if it lacks it
+ * here. Citus does so only for grants that follow, on the nodes that it has then.
+ */
+export async function copyDatabaseGrants(sql: Sql): Promise<void> {
+  const [[grants] = []] = await sql.query(listGrants)
+  // Nobody has changed the privileges.
+  if (grants === undefined) return
+  await runOnNodes(
+    sql,
+    `DO $node$ BEGIN
+    IF (SELECT groupid FROM pg_dist_local_group) = 0 THEN RETURN; END IF;
+    PERFORM set_config('citus.enable_ddl_propagation', 'off', true);
+    ${grants}
+  END $node$`,
+  )
+}
+
 // Those without others in their signature first.
 const listFunctions = statement(`
   SELECT pg_get_functiondef(p.oid) FROM pg_proc p WHERE ${isOwnFunction('p.oid')}
