@@ -1,10 +1,7 @@
 import { once } from 'node:events'
-import { rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { openDatabase } from '../../src/engine/db/database.ts'
-import { deployMigrations } from '../../src/engine/db/migrations/migrations.ts'
 import { modelTables } from '../../src/engine/db/own-objects.ts'
 import { fusion } from '../support/cli.ts'
 import { awkwardPassword, type Cluster } from '../support/cluster.ts'
@@ -20,7 +17,7 @@ import {
   type Stranger,
 } from '../support/stranger.ts'
 import { type CitusServers, canCreateCitus, createCitusServers, distribute } from './citus-servers.ts'
-import { createMigrationsFolder, tableOfTenants } from './further-migrations.ts'
+import { createNextVersion, tableOfTenants } from './further-migrations.ts'
 
 // A role of the servers, to which nothing was granted. It can also connect from one server to the others.
 const name = 'stranger'
@@ -211,12 +208,12 @@ describe.skipIf(!process.env['TEST_CITUS_URL'] || !canCreateCitus)('a role to wh
 
   it('is kept out without keeping the gateway from writing, the owner from migrating, or a tenant from moving', async () => {
     await writeUser()
-    const { folder, add } = createMigrationsFolder()
-    onTestFinished(() => rmSync(folder, { recursive: true }))
-    const database = await openDatabase(locationOf(servers.coordinator.ownerUrl))
+    const next = await createNextVersion()
+    onTestFinished(next.remove)
+    const database = await next.openDatabase(locationOf(servers.coordinator.ownerUrl))
     onTestFinished(() => database.close())
-    const further = add(tableOfTenants)
-    expect(await deployMigrations(database, { folder })).toEqual([further])
+    const further = next.add(tableOfTenants)
+    expect(await next.deployMigrations(database)).toEqual([further])
     const [, , , added] = servers.all
     const to = new URL(String(added?.adminUrl)).host
     const env = { DATABASE_URL: servers.coordinator.adminUrl }
