@@ -44,8 +44,9 @@ export async function insertRows(
 ): Promise<number> {
   const fields = Object.keys(rows[0] ?? {})
   if (fields.length === 0) return 0
+  // Citus also counts the rows that it leaves out, and does not return them.
   return sql.execute(
-    write(insertRowsText(dataModel(model), fields, onConflict, 'many')),
+    write(insertRowsText(dataModel(model), fields, onConflict, 'many'), '1'),
     insertParameters(rows, 'many'),
   )
 }
