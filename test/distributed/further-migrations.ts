@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { projectRoot } from '../support/docs.ts'
 
-// The objects of the further migrations, for the lists of src/engine/db/own-objects.ts: what they do not list belongs to
-// other programs.
+// The objects of the further migrations, for the lists of src/engine/db/own-objects.ts. What they do not list belongs
+// to other programs.
 const lists = `
 for (const name of ['badge', 'region', 'half']) {
   ;(modelTables as string[]).push(name)

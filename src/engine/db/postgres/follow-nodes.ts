@@ -96,8 +96,8 @@ const checkTimeout = { connectMilliseconds: 3_000, acquireMilliseconds: 3_000, s
 /** How long the others wait for the list of a node. */
 const listMilliseconds = 2_000
 
-// All tables of tenants have their shards in the same places. A table that each server has is one shard without a range.
-// A coordinator without rows of tenants has those alone.
+// All tables of tenants have their shards in the same places. A table that each server has is one shard without a
+// range, and a coordinator without rows of tenants has no others.
 const listShards = `
   SELECT c.relname AS table, shardmaxvalue::integer AS max_hash, shard_name(logicalrelid, shardid) AS local,
     nodename AS host, nodeport AS port, groupid = (SELECT groupid FROM pg_dist_local_group) AS is_local
