@@ -9,7 +9,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { fusion, type RunningGateway, startGateway } from '../support/cli.ts'
 import { type CommandDatabase, createCommandDatabase } from '../support/command-database.ts'
-import { createDatabaseOfOwner, dropDatabase, hasServer, ownerUrl } from '../support/postgresql.ts'
+import { createDatabaseOfOwner, dropDatabase, hasServer, isDistributed, ownerUrl } from '../support/postgresql.ts'
 import { childrenOf, isRunning, readLog, startClients, statusOf, untilGone, untilLogged } from '../support/processes.ts'
 import { isRedisRunning, redisPort } from '../support/redis.ts'
 import { initSocket, type SocketClient } from '../support/web-socket.ts'
@@ -38,7 +38,12 @@ describe.skipIf(!hasServer)('serve --processes', () => {
     const session = new pg.Client({ connectionString: env['DATABASE_URL'] })
     await session.connect()
     await session.query('BEGIN; LOCK TABLE "user" IN ACCESS EXCLUSIVE MODE')
-    const waiting = `SELECT FROM pg_locks WHERE NOT granted AND relation = '"user"'::regclass`
+    const count =
+      'SELECT count(*) FROM pg_locks JOIN pg_database d ON d.oid = database WHERE NOT granted AND datname = current_database()'
+    // The statements of a gateway wait at the tenant's node.
+    const waiting = isDistributed
+      ? `SELECT FROM run_command_on_all_nodes('${count}'), generate_series(1, result::integer)`
+      : `SELECT FROM pg_locks WHERE NOT granted AND relation = '"user"'::regclass`
     return {
       untilWaiting: (count: number) =>
         expect.poll(async () => (await session.query(waiting)).rowCount, { timeout: 10_000 }).toBe(count),
