@@ -138,6 +138,10 @@ export function isUnknownObject(error: unknown): boolean {
   return ['42P01', '42703', '42883'].some((state) => hasState(error, state))
 }
 
+export function isDivisionByZero(error: unknown): boolean {
+  return hasState(error, '22012')
+}
+
 /** Whether a write failed because another row has its id or another value that must differ. */
 export function isUniqueViolation(error: unknown): boolean {
   return hasState(error, '23505')

@@ -7,6 +7,11 @@ export interface Statement {
   readonly name?: string
   /** Whether it only reads, by an index, and few rows. Short reads share connections (postgres/pipelining-pool.ts). */
   readonly isShortRead?: boolean
+  /**
+   * Whether it only reads rows of one tenant, from tables that are quoted after FROM and JOIN: then the tables of the
+   * tenant's shard can take their place (postgres/follow-nodes.ts).
+   */
+  readonly isTree?: boolean
   /** Whether PostgreSQL plans it for the values of its parameters, at each execution (postgres/pool.ts). */
   readonly isPlannedForValues?: boolean
   /** Whether it can wait for locks of rows or tables. It must not have all connections meanwhile. */

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import type { DatabaseNode, NodeObserver, OpenTransaction } from '../driver.ts'
-import { ConnectError, isServerLost, isUnknownObject } from '../errors.ts'
+import { ConnectError, isDivisionByZero, isServerLost, isUnknownObject } from '../errors.ts'
 import type { PoolSettings } from '../location.ts'
 import { literals, ownTables } from '../own-objects.ts'
 import { type Statement, statement } from '../statement.ts'
@@ -70,11 +70,12 @@ type OpenPool = (node: NodeAddress | undefined, sizes?: Partial<PoolSettings>) =
 /** A part of each table: the tenants whose hashes are greater than those of the part before. */
 interface Shard {
   readonly maxHash: number
-  readonly node: FollowedNode
+  /** The node that has it. Trees are read from the tables of the shard. */
+  readonly node: DatabaseNode
 }
 
-/** The tables that hold the parts of our tables on a node, by the names of ours: one map for each part. */
-type LocalTables = readonly ReadonlyMap<string, string>[]
+/** The tables that hold a part of our tables on a node, by the names of ours. */
+type LocalTables = ReadonlyMap<string, string>
 
 type FollowedNode = ReturnType<typeof createNode>
 
@@ -100,7 +101,7 @@ const listMilliseconds = 2_000
 // range, and a coordinator without rows of tenants has no others.
 const listShards = `
   SELECT c.relname AS table, shardmaxvalue::integer AS max_hash, shard_name(logicalrelid, shardid) AS local,
-    nodename AS host, nodeport AS port, groupid = (SELECT groupid FROM pg_dist_local_group) AS is_local
+    nodename AS host, nodeport AS port, shardid AS id, groupid AS group, groupid = (SELECT groupid FROM pg_dist_local_group) AS is_local
   FROM pg_dist_shard JOIN pg_dist_placement USING (shardid) JOIN pg_dist_node USING (groupid) JOIN pg_class c ON c.oid = logicalrelid
   WHERE c.relnamespace = 'public'::regnamespace AND c.relname IN (${literals(ownTables.keys())}) AND noderole = 'primary' ORDER BY 2`
 
@@ -108,17 +109,67 @@ const listShards = `
 // some.
 const checkNumbers = statement('SELECT server = system_identifier FROM event_state, pg_control_system()')
 
+/** `FROM job AS j` ⇒ `FROM job_102008 AS j`, and `JOIN "user"` ⇒ `JOIN user_102012 AS "user"` */
+function withTables(text: string, local: LocalTables): string {
+  const tables = new RegExp(`\\b(FROM|JOIN) ("?)(${[...local.keys()].join('|')})\\2(?!\\w)(?: AS ("?\\w+"?))?`, 'g')
+  return text.replace(
+    tables,
+    (_, word: string, quote: string, name: string, alias = quote + name + quote) =>
+      `${word} ${local.get(name)} AS ${alias}`,
+  )
+}
+
 /**
  * Makes a statement about the rows of all tenants one about the rows that a server has in tables of its own.
  *
  * `SELECT … FROM job AS j` ⇒ `(SELECT … FROM job_102008 AS j) UNION ALL (SELECT … FROM job_102010 AS j)`
  */
-function localize({ text, isShortRead = false }: Statement, parts: LocalTables): Statement {
-  const names = [...(parts[0]?.keys() ?? [])].join('|')
-  const tables = new RegExp(`\\b(FROM|JOIN) (${names})\\b(?: AS (\\w+))?`, 'g')
-  const localOf = (part: ReadonlyMap<string, string>) =>
-    text.replace(tables, (_, word: string, name: string, alias = name) => `${word} ${part.get(name)} AS ${alias}`)
-  return statement(parts.map((part) => `(${localOf(part)})`).join(' UNION ALL '), { isShortRead })
+function localize({ text, isShortRead = false }: Statement, parts: readonly LocalTables[]): Statement {
+  return statement(parts.map((part) => `(${withTables(text, part)})`).join(' UNION ALL '), { isShortRead })
+}
+
+/** How many trees are read from the tables of a shard. Each connection to the node keeps their plans. */
+const maxTrees = 16
+
+/**
+ * The node of a shard, of whose tables it reads trees: Citus, which plans these at each execution, does not see them.
+ * A condition in the snapshot of the statement makes it fail if the node does not have the shard any more. It is then
+ * sent as it was, so that Citus finds the rows.
+ */
+function nodeOfShard(
+  node: FollowedNode,
+  local: LocalTables,
+  { id, group }: ShardRow,
+  onMoved: () => void,
+): DatabaseNode {
+  const trees = new WeakMap<Statement, Statement>()
+  let count = 0
+  const isPlaced = `(SELECT 1 / count(*) FROM pg_dist_placement WHERE shardid = ${id} AND groupid = ${group}) = 1`
+
+  function treeOf(sent: Statement): Statement | undefined {
+    const known = trees.get(sent)
+    if (known || !sent.isTree || count >= maxTrees) return known
+    count += 1
+    const text = `SELECT * FROM (${withTables(sent.text, local)}) AS tree WHERE ${isPlaced}`
+    const tree = statement(text, { isShortRead: sent.isShortRead === true })
+    trees.set(sent, tree)
+    return tree
+  }
+
+  return {
+    ...node,
+    async send(sent, parameters) {
+      const tree = treeOf(sent)
+      if (!tree) return node.send(sent, parameters)
+      try {
+        return await node.send(tree, parameters)
+      } catch (error) {
+        if (!isDivisionByZero(error) && !isUnknownObject(error)) throw error
+        onMoved()
+        return node.send(sent, parameters)
+      }
+    },
+  }
 }
 
 interface NodeEvents {
@@ -138,7 +189,7 @@ function createNode(name: string, pool: pg.Pool, checking: pg.Pool, { onChange, 
   const server = serverOf(pool)
   const underWay = new Set<(error: unknown) => void>()
   let problem: NodeProblem | undefined
-  let local: LocalTables = []
+  let local: readonly LocalTables[] = []
   let localized = new WeakMap<Statement, Statement>()
   let lateLists = 0
   let isClosed = false
@@ -242,7 +293,7 @@ function createNode(name: string, pool: pg.Pool, checking: pg.Pool, { onChange, 
     pool,
     check,
     /** @param parts the tables that it has now */
-    place(parts: LocalTables): void {
+    place(parts: readonly LocalTables[]): void {
       local = parts
       localized = new WeakMap()
     },
@@ -266,6 +317,7 @@ export function followNodes(primary: pg.Pool, open: OpenPool) {
   let observer: NodeObserver = () => undefined
   const nodes = new Map<string, FollowedNode & { readonly isLocal: boolean }>()
   let shards: readonly Shard[] = []
+  let ofShards = new Map<string, DatabaseNode>()
   let timer: NodeJS.Timeout | undefined
   const events: NodeEvents = {
     onChange: (...change) => observer(...change),
@@ -286,16 +338,25 @@ export function followNodes(primary: pg.Pool, open: OpenPool) {
   async function read(): Promise<void> {
     const { rows } = await primary.query<ShardRow>(listShards)
     const found: Shard[] = []
+    const nodesOfShards: typeof ofShards = new Map()
     const byNode = Map.groupBy(rows, ({ host, port, is_local: isLocal }) => nodeAt({ host, port }, isLocal))
     for (const [node, placed] of byNode) {
       const tables = Map.groupBy(placed, ({ max_hash: maxHash }) => maxHash)
       const ofAll = tables.get(null) ?? []
       tables.delete(null)
-      node.place(
-        [...tables.values()].map((own) => new Map([...ofAll, ...own].map(({ table, local }) => [table, local]))),
-      )
-      for (const maxHash of tables.keys()) if (maxHash !== null) found.push({ maxHash, node })
+      const parts = [...tables].map(([maxHash, own]) => {
+        const local = new Map([...ofAll, ...own].map(({ table, local }) => [table, local]))
+        const [first] = own
+        if (maxHash === null || !first) return local
+        const key = `${node.name} ${first.id}`
+        const ofShard = ofShards.get(key) ?? nodeOfShard(node, local, first, events.onOutdated)
+        nodesOfShards.set(key, ofShard)
+        found.push({ maxHash, node: ofShard })
+        return local
+      })
+      node.place(parts)
     }
+    ofShards = nodesOfShards
     shards = found.toSorted((one, other) => one.maxHash - other.maxHash)
     for (const [name, node] of nodes) {
       if (byNode.has(node)) continue
@@ -359,6 +420,8 @@ interface ShardRow {
   /** Null: the node has all of it. */
   readonly max_hash: number | null
   readonly local: string
+  readonly id: string
+  readonly group: number
   readonly host: string
   readonly port: number
   readonly is_local: boolean

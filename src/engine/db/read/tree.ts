@@ -197,7 +197,9 @@ function prepareTree(
   const results = columnsOfLevels.map(({ json }, number) => `(SELECT ${json} FROM level_${number})`)
   const text = `WITH ${ctes.join(', ')} SELECT ${results.join(', ')}`
   const added = parameters.slice(root.parameters.length)
-  return { statement: named(text), parameters: added, isLong: true, decode: createDecode(columnsOfLevels, steps) }
+  const isTree = isPrepared && !isPlannedForValues
+  const decode = createDecode(columnsOfLevels, steps)
+  return { statement: { ...named(text), isTree }, parameters: added, isLong: true, decode }
 }
 
 /** Returns a function that decodes the JSON text of each level. */
