@@ -129,7 +129,7 @@ function localize({ text, isShortRead = false }: Statement, parts: readonly Loca
 }
 
 /** How many trees are read from the tables of a shard. Each connection to the node keeps their plans. */
-const maxTrees = 16
+const maxTrees = 8
 
 /**
  * The node of a shard, of whose tables it reads trees: Citus, which plans these at each execution, does not see them.
