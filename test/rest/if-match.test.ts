@@ -93,7 +93,8 @@ describe.each(Object.entries(resources))('PUT %s', (_name, { url, change, change
       await prisma.user.updateMany({ where: { tenantAppId: tenant.tenantAppId, id: rows.user.id }, data })
       await prisma.profile.updateMany({ where: { tenantAppId: tenant.tenantAppId, id: rows.profile.id }, data })
     }
-    const spies = [driver, ...(driver.nodes?.() ?? [])].flatMap((server) => {
+    const node = driver.nodeOf?.(tenant.tenantAppId)
+    const spies = [driver, ...(node ? [node] : [])].flatMap((server) => {
       const [send, begin] = [server.send.bind(server), server.begin.bind(server)]
       return [
         vi.spyOn(server, 'send').mockImplementation(async (statement, parameters) => {
