@@ -2,12 +2,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { changeLogOf } from '../../src/domain/event/change-log.ts'
 import type { ChangeLog, LogPosition } from '../../src/engine/change-log.ts'
 import { connectDirectly } from '../memory/direct-sql.ts'
-import { createTenants, tokensOf } from '../memory/people.ts'
-import { runChecker } from '../memory/run-checker.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
-import { fusion } from '../support/cli.ts'
-import { adminUrl, isDistributed, nodes, runAsAdminOn } from '../support/postgresql.ts'
-import { createTenantOn, nodeOf, otherNodeOf } from './nodes.ts'
+import { isDistributed, nodes, runAsAdminOn } from '../support/postgresql.ts'
+import { checkWhileMoving } from './check-while-moving.ts'
+import { createTenantOn } from './nodes.ts'
 
 let app: TestApp
 let name: string
@@ -88,45 +86,7 @@ describe.skipIf(!isDistributed)('the log of a distributed database', () => {
   })
 
   it('shows each read what was acknowledged before it, while the tenant moves', async () => {
-    const address = await app.app.listen({ host: '127.0.0.1', port: 0 })
-    const sql = connectDirectly(String(app.database.url))
-    const tenants = await createTenants(app.database, sql, { tenants: 1, people: 6 }, tokensOf(address))
-    const tenantAppId = String(tenants[0]?.tenantAppId)
-    const [row] = await app.database.prisma.tenantApp.findMany({ where: { id: tenantAppId } })
-    let isMoving = true
-    const move = async () => {
-      for (let times = 0; times < 2; times += 1) {
-        const to = await otherNodeOf(app, tenantAppId)
-        const moved = await fusion(['migrate', 'move', '--tenant', String(row?.name), '--to', to], {
-          DATABASE_URL: adminUrl(name),
-        })
-        expect(moved).toMatchObject({ code: 0, stderr: '' })
-        expect(await nodeOf(app, tenantAppId)).toBe(to)
-      }
-    }
-    const moving = move().finally(() => {
-      isMoving = false
-    })
-    let after: number | undefined
-    const checking = runChecker({
-      places: [{ address, sees: 'the database' }],
-      sql,
-      tenants,
-      readers: 4,
-      writers: 2,
-      seed: 1,
-      readsPerWrite: 30,
-      isOver({ reads }) {
-        if (!isMoving) after ??= reads
-        return after !== undefined && reads > after + 1_000
-      },
-      mayFail: () => isMoving,
-    })
-    await moving
-    const { problems, ...counts } = await checking
-    await sql.close()
-    if (problems.length > 0) expect.fail(problems.join('\n'))
-    expect(counts).toMatchObject({ stale: 0, wrong: 0 })
-    expect(counts.hits).toBeGreaterThan(200)
+    const { hits } = await checkWhileMoving(app)
+    expect(hits).toBeGreaterThan(200)
   }, 180_000)
 })

@@ -1,13 +1,10 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { connectDirectly } from '../memory/direct-sql.ts'
-import { createTenants, tokensOf } from '../memory/people.ts'
-import { runChecker } from '../memory/run-checker.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
-import { fusion } from '../support/cli.ts'
 import { factoriesFor } from '../support/factories.ts'
 import { adminUrl, isDistributed, runAsAdminOn } from '../support/postgresql.ts'
-import { nodeOf, otherNodeOf } from './nodes.ts'
+import { checkWhileMoving, moveTenant } from './check-while-moving.ts'
+import { nodeOf } from './nodes.ts'
 
 let app: TestApp
 let name: string
@@ -31,11 +28,6 @@ async function readUsers(): Promise<Users['users']['nodes']> {
   const { data, errors } = await app.graphql<Users>(tenant, query)
   expect(errors).toBeUndefined()
   return data?.users.nodes ?? []
-}
-
-async function move(tenantName: string, to: string): Promise<void> {
-  const moved = await fusion(['migrate', 'move', '--tenant', tenantName, '--to', to], { DATABASE_URL: adminUrl(name) })
-  expect(moved).toMatchObject({ code: 0, stderr: '' })
 }
 
 /** How many sessions at the node of the tenant have last read a tree from the tables of a shard. */
@@ -62,7 +54,7 @@ describe.skipIf(!isDistributed)('a tree', () => {
   it('has what was written since its tenant has moved, before the gateway knows of it', async () => {
     for (let times = 0; times < 2; times += 1) {
       const before = await readUsers()
-      await move(tenant.name, await otherNodeOf(app, tenant.tenantAppId))
+      await moveTenant(app, tenant.tenantAppId)
       await runAsAdminOn(
         name,
         `INSERT INTO "user" (tenant_app_id, id, name, email, updated_at) VALUES ('${tenant.tenantAppId}', 'usr_${times}', 'A', 'a', now())`,
@@ -72,37 +64,6 @@ describe.skipIf(!isDistributed)('a tree', () => {
   }, 120_000)
 
   it('shows what was acknowledged before it was read, while its tenant moves', async () => {
-    const address = await app.app.listen({ host: '127.0.0.1', port: 0 })
-    const sql = connectDirectly(String(app.database.url))
-    onTestFinished(() => sql.close())
-    const tenants = await createTenants(app.database, sql, { tenants: 1, people: 6 }, tokensOf(address))
-    const tenantAppId = String(tenants[0]?.tenantAppId)
-    const row = await app.database.prisma.tenantApp.findFirstOrThrow({ where: { id: tenantAppId } })
-    let isMoving = true
-    const moveTwice = async () => {
-      for (let times = 0; times < 2; times += 1) await move(row.name, await otherNodeOf(app, tenantAppId))
-    }
-    const moving = moveTwice().finally(() => {
-      isMoving = false
-    })
-    let after: number | undefined
-    const checking = runChecker({
-      places: [{ address, sees: 'the database' }],
-      sql,
-      tenants,
-      readers: 4,
-      writers: 2,
-      seed: 1,
-      readsPerWrite: 30,
-      isOver({ reads }) {
-        if (!isMoving) after ??= reads
-        return after !== undefined && reads > after + 1_000
-      },
-      mayFail: () => isMoving,
-    })
-    await moving
-    const { problems, ...counts } = await checking
-    if (problems.length > 0) expect.fail(problems.join('\n'))
-    expect(counts).toMatchObject({ stale: 0, wrong: 0 })
+    await checkWhileMoving(app)
   }, 180_000)
 })

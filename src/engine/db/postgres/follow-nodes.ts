@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { DatabaseNode, NodeObserver, OpenTransaction } from '../driver.ts'
+import type { DatabaseNode, NodeObserver, OpenTransaction, Send, StatementResult } from '../driver.ts'
 import { ConnectError, isDivisionByZero, isServerLost, isUnknownObject } from '../errors.ts'
 import type { PoolSettings } from '../location.ts'
 import { literals, ownTables } from '../own-objects.ts'
@@ -348,7 +348,8 @@ export function followNodes(primary: pg.Pool, open: OpenPool) {
         const local = new Map([...ofAll, ...own].map(({ table, local }) => [table, local]))
         const [first] = own
         if (maxHash === null || !first) return local
-        const key = `${node.name} ${first.id}`
+        // The names of the tables have the number of the shard. A migration can add some.
+        const key = [node.name, first.group, ...local.values()].join(' ')
         const ofShard = ofShards.get(key) ?? nodeOfShard(node, local, first, events.onOutdated)
         nodesOfShards.set(key, ofShard)
         found.push({ maxHash, node: ofShard })
@@ -370,6 +371,8 @@ export function followNodes(primary: pg.Pool, open: OpenPool) {
    * has the tables of tenants and keys. Undefined while the nodes are not followed.
    */
   function forAll() {
+    // As on every server that is not distributed.
+    if (nodes.size === 0) return undefined
     const all = [...nodes.values()]
     const own = all.find(({ isLocal }) => isLocal)
     return own?.problem() ? (all.find((node) => !node.problem()) ?? own) : own
@@ -397,6 +400,16 @@ export function followNodes(primary: pg.Pool, open: OpenPool) {
     },
 
     forAll,
+
+    /** Sends a read to the server for what concerns no tenant, and if that one is lost to the next one. */
+    readForAll(...sent: Parameters<Send>): Promise<StatementResult> | undefined {
+      const server = forAll()
+      return server?.send(...sent).catch((error: unknown) => {
+        const next = forAll()
+        if (!next || next === server || !isServerLost(error)) throw error
+        return next.send(...sent)
+      })
+    },
 
     /** The server that takes the place of that of the URL, while that one fails. */
     standIn(): DatabaseNode | undefined {

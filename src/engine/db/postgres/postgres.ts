@@ -1,7 +1,6 @@
 import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
 import type { Connector, Driver } from '../driver.ts'
-import { isServerLost } from '../errors.ts'
 import type { DatabaseLocation, PoolSettings } from '../location.ts'
 import { createReadRouter, createReplica, type ReplicaObserver, watchReplicas } from '../replicas/replica.ts'
 import { Client } from './client.ts'
@@ -70,16 +69,7 @@ export function openPostgres(url: string, options: PostgresOptions): Driver {
     ...primary,
     send: (...sent) => forAll().send(...sent),
     begin: () => forAll().begin(),
-    async read(...sent) {
-      const server = forAll()
-      try {
-        return await server.send(...sent)
-      } catch (error) {
-        const other = forAll()
-        if (other === server || !isServerLost(error)) throw error
-        return other.send(...sent)
-      }
-    },
+    read: (...sent) => nodes.readForAll(...sent) ?? primary.send(...sent),
     ...(replicas && { routeRead: replicas.routeRead }),
     nodes: nodes.nodes,
     nodeOf: nodes.nodeOf,
