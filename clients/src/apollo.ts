@@ -176,14 +176,16 @@ function joinPages(keyArgs: readonly string[]): FieldPolicy {
       if (page === null || typeof merge !== 'function') return page
       const joined: List = merge(known, page, options)
       const { nodes = [], pageInfo, kept = [] } = known ?? {}
-      const { after, before } = options.args ?? {}
-      if (after || before) {
-        if (!page.nodes) return joined
-        const all = after ? [...nodes, ...page.nodes] : [...page.nodes, ...nodes]
-        return { ...joined, nodes: [...new Map(all.map((node) => [node.__ref, node])).values()] }
-      }
       const refOf = (row: StoreObject | Reference) =>
         options.isReference(row) ? row : options.readField<Reference>('node', row)
+      const { after, before } = options.args ?? {}
+      if (after || before) {
+        // The list may have been read again since this page was asked for: then both can have a row.
+        const edges = uniqueBy(joined.edges, (edge) => refOf(edge)?.__ref)
+        if (!page.nodes) return { ...joined, edges }
+        const all = after ? [...nodes, ...page.nodes] : [...page.nodes, ...nodes]
+        return { ...joined, edges, nodes: uniqueBy(all, (node) => node.__ref) }
+      }
       const laterOf = (name: 'edges' | 'nodes') => {
         const rows: readonly (StoreObject | Reference)[] = (kept.includes(name) && known?.[name]) || []
         const left = rows.filter((row) => options.canRead(refOf(row)))
@@ -201,6 +203,18 @@ function joinPages(keyArgs: readonly string[]): FieldPolicy {
       }
     },
   }
+}
+
+/** Leaves out rows whose id an earlier one has. */
+function uniqueBy<Row>(rows: readonly Row[], idOf: (row: Row) => string | undefined): readonly Row[] {
+  const ids = new Set<string>()
+  return rows.filter((row) => {
+    const id = idOf(row)
+    if (id === undefined) return true
+    const isFirst = !ids.has(id)
+    ids.add(id)
+    return isFirst
+  })
 }
 
 /** Keeps in the cache what a result says besides its data: errors, and what was deleted. */

@@ -117,23 +117,34 @@ class ActiveStore extends Store {
   }
 }
 
+/** Where a list ended before it was read again. */
+const formerEnd = '__formerEnd'
+
 /** Updates connections as Relay does, but keeps the later pages when the first one is read again because of a deletion. */
 const keepPages = ({ reading }: ActiveStore): ReturnType<typeof DefaultHandlerProvider> => ({
   update(proxy, payload) {
     const connectionOf = () => proxy.get(payload.dataID)?.getLinkedRecord(payload.handleKey)
     const known = connectionOf()
     const edges = known?.getLinkedRecords('edges') ?? []
-    const end = ['endCursor', 'hasNextPage'].map(
-      (name) => [name, known?.getLinkedRecord('pageInfo')?.getValue(name)] as const,
-    )
+    const endOf = (connection = known) => connection?.getLinkedRecord('pageInfo')
+    const [endCursor, hasNextPage] = [endOf()?.getValue('endCursor'), endOf()?.getValue('hasNextPage')]
+    const { after, before } = payload.args
+    // This page was asked for before the list was read again. Relay leaves out the rows that both have.
+    if (after && after === known?.getValue(formerEnd)) endOf()?.setValue(after, 'endCursor')
     ConnectionHandler.update(proxy, payload)
     const connection = connectionOf()
-    if (!connection || reading.size === 0 || payload.args['after'] || payload.args['before']) return
+    if (!connection || reading.size === 0 || after || before) return
+    const idOf = (edge: (typeof edges)[number]) => edge?.getLinkedRecord('node')?.getDataID()
     const page = connection.getLinkedRecords('edges') ?? []
-    const later = rowsAfter(edges, page, (edge) => edge?.getLinkedRecord('node')?.getDataID())
-    if (later.length === 0) return
-    connection.setLinkedRecords([...page, ...later], 'edges')
-    for (const [name, value] of end) connection.getLinkedRecord('pageInfo')?.setValue(value, name)
+    const end = endOf(connection)
+    const later = rowsAfter(edges, page, idOf)
+    if (later.length > 0) {
+      connection.setLinkedRecords([...page, ...later], 'edges')
+      end?.setValue(endCursor, 'endCursor').setValue(hasNextPage, 'hasNextPage')
+    } else if (end?.getValue('endCursor') !== endCursor) {
+      const ids = new Set(page.map(idOf))
+      if (edges.every((edge) => ids.has(idOf(edge)))) connection.setValue(endCursor, formerEnd)
+    }
   },
 })
 

@@ -110,9 +110,10 @@ const joinPages = (): Resolver => {
   const join = relayPagination()
   return (parent, args, cache, info) => {
     const page = cache.resolve(info.parentKey, info.parentFieldKey) as string | null
+    const end = cache.resolve(page, 'pageInfo') as string | null
+    if (page && end === null && !args['after']) return // See recount.
     const joined = join(parent, args, cache, info) as { readonly pageInfo: object } | undefined
     if (!joined) return page as DataFields | null
-    const end = cache.resolve(page, 'pageInfo') as string | null
     const isEnd = args['after'] && cache.resolve(end, 'hasNextPage') === false
     return { ...joined, pageInfo: { ...joined.pageInfo, ...(isEnd && { hasNextPage: false }) } } as DataFields
   }
@@ -141,7 +142,7 @@ const forget: UpdateResolver = (result, _, cache) => {
   for (const key of deleted) cache.invalidate(key)
 }
 
-/** Lets pages read lists and numbers again. Of a list with several pages only one would be read: they are kept, without what was deleted. */
+/** Lets pages read lists and numbers again. Of a list with several pages only one would be read: they stay, without what was deleted. */
 function recount(cache: Cache, entity: string, names: readonly string[], deleted: readonly (string | null)[]): void {
   const fields = cache.inspectFields(entity).filter(({ fieldName }) => names.includes(fieldName))
   const listOf = ({ fieldName, arguments: args }: FieldInfo) =>
@@ -150,8 +151,12 @@ function recount(cache: Cache, entity: string, names: readonly string[], deleted
   const grown = new Set(fields.filter(isNext).map(listOf))
   for (const field of fields) {
     const page = cache.resolve(entity, field.fieldKey)
-    const isKept = grown.has(listOf(field)) && typeof page === 'string' && removeRows(cache, page, deleted)
+    const isGrown = grown.has(listOf(field))
+    const canGrow = typeof page === 'string' && (isGrown || cache.resolve(page, 'pageInfo'))
+    const isKept = canGrow && removeRows(cache, page, deleted)
     if (!isKept) cache.invalidate(entity, field.fieldName, field.arguments)
+    // It is read again. The next page, if it was asked for meanwhile, is joined to what is left.
+    else if (!isGrown) cache.link(page, 'pageInfo', null)
   }
 }
 

@@ -238,6 +238,38 @@ export function describeFrontend(client: string, { hasCache, isCompiled = false 
         await shows(2)
       })
 
+      it('the next page, also if the list was read again before it arrived', async () => {
+        const { tab, create, tenant } = await open()
+        const ids: string[] = []
+        for (const number of [1, 2, 3, 4]) ids.push((await create.user({ name: `User ${number}` })).id)
+        const [first, second, third, fourth] = ids as [string, string, string, string]
+        await tab.show('users', 'UsersQuery')
+        await tab.untilShown('users', { users: listOf(first, second) })
+        await tab.follow('events', 'EventsSubscription')
+        const [asked, readAgain] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+        const hasReadAgain = driver.site.fail(
+          'UsersQuery',
+          hold(() => asked.promise),
+        )
+        const hasMore = driver.site.fail(
+          'UsersQuery',
+          hold(() => readAgain.promise),
+        )
+        const { until } = countRequests('UsersQuery')
+        // The end of the list is where this user was.
+        const remove = 'mutation ($id: ID!) { deleteUser(input: { id: $id }) { deletedUserId } }'
+        await driver.app.graphql(tenant, remove, { id: second })
+        await until(1)
+        const more = tab.more('users')
+        await until(2)
+        asked.resolve()
+        await hasReadAgain
+        readAgain.resolve()
+        await hasMore
+        await more
+        await tab.untilShown('users', { users: { ...listOf(first, third, fourth), pageInfo: { hasNextPage: false } } })
+      })
+
       it('the statistics that two widgets read, without reading them again and again', async () => {
         const { tab, create } = await open()
         const user = await create.user()
