@@ -26,7 +26,7 @@ $$ LANGUAGE sql STABLE;
 CREATE OR REPLACE FUNCTION event_running() RETURNS text[] AS $$
   SELECT ARRAY(
     SELECT event_prefix(used + number::text::bigint)
-    FROM pg_snapshot_xip(pg_current_snapshot()) AS number, (SELECT "offset" FROM event_state UNION SELECT next FROM event_raise) AS offsets (used))
+    FROM pg_snapshot_xip(pg_current_snapshot()) AS number, (SELECT "offset" FROM event_state UNION SELECT next FROM event_raise WHERE next IS NOT NULL) AS offsets (used))
 $$ LANGUAGE sql STABLE;
 
 -- Not in the language SQL: Citus would find the table of each server in the plan of the statement that calls it.

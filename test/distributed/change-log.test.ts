@@ -52,19 +52,36 @@ describe.skipIf(!isDistributed)('the log of a distributed database', () => {
     expect((await readChanges(position))?.changes?.map(({ ids }) => ids[0])).toEqual(['usr_1'])
   })
 
-  it('has what a transaction wrote that ran at the position', async () => {
+  it('has what transactions wrote that ran at the position, whichever ends first', async () => {
     const sessions = connectDirectly(String(app.database.url))
-    let position: LogPosition | undefined
-    await sessions.transact(async (query) => {
-      await query(insert('usr_1'))
-      await runAsAdminOn(name, insert('usr_2'))
-      position = await readPosition()
-      expect(position.running).not.toEqual([])
-      expect(await readChanges(position)).toBeUndefined()
-      return 'commit'
-    })
+    const ids = ['usr_1', 'usr_2', 'usr_3']
+    const ends = ids.map(() => Promise.withResolvers<void>())
+    const begin = async (id: string, end: Promise<void>) => {
+      const hasWritten = Promise.withResolvers<void>()
+      const committed = sessions.transact(async (query) => {
+        await query(insert(id))
+        hasWritten.resolve()
+        await end
+        return 'commit'
+      })
+      await hasWritten.promise
+      return { id, committed }
+    }
+    const running: Awaited<ReturnType<typeof begin>>[] = []
+    for (const [at, id] of ids.entries()) running.push(await begin(id, (ends[at] as (typeof ends)[number]).promise))
+    await runAsAdminOn(name, insert('usr_4'))
+    const position = await readPosition()
+    expect(position.running).toHaveLength(ids.length)
+    for (const prefix of position.running) expect(prefix).toMatch(/^evt_/)
+    expect(await readChanges(position)).toBeUndefined()
+    const read: unknown[] = []
+    for (const [at, { id, committed }] of running.entries()) {
+      ends[at]?.resolve()
+      await committed
+      read.push(id)
+      expect((await readChanges(position))?.changes?.map(({ ids: [user] }) => user)).toEqual(read)
+    }
     await sessions.close()
-    expect((await readChanges(position))?.changes?.map(({ ids }) => ids[0])).toEqual(['usr_1'])
   })
 
   it('is another one after TRUNCATE, and unknown when the tenant is being deleted', async () => {
