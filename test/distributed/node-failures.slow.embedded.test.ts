@@ -264,7 +264,10 @@ describe.skipIf(!isTested)('a server that fails', () => {
         const followed = log.slice(-received.length)
         expect(received).toEqual(followed.map(({ id }) => id))
         expect(followed.map(({ resourceId }) => resourceId)).toEqual(expect.arrayContaining(created))
-        const missing = () => created.filter((id) => !idsIn(receivers[index] as Receiver).includes(id))
+        const missing = () => {
+          const arrived = new Set(idsIn(receivers[index] as Receiver))
+          return created.filter((id) => !arrived.has(id))
+        }
         await expect.poll(missing, { timeout: 20_000 }).toEqual([])
       }
     },
