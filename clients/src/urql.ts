@@ -111,11 +111,13 @@ const joinPages = (): Resolver => {
   return (parent, args, cache, info) => {
     const page = cache.resolve(info.parentKey, info.parentFieldKey) as string | null
     const end = cache.resolve(page, 'pageInfo') as string | null
-    if (page && end === null && !args['after']) return // See recount.
     const joined = join(parent, args, cache, info) as { readonly pageInfo: object } | undefined
     if (!joined) return page as DataFields | null
+    const { pageInfo, ...rows } = joined
+    // A query that selects it then reads the list again.
+    if (!end && !args['after']) return rows as DataFields
     const isEnd = args['after'] && cache.resolve(end, 'hasNextPage') === false
-    return { ...joined, pageInfo: { ...joined.pageInfo, ...(isEnd && { hasNextPage: false }) } } as DataFields
+    return { ...rows, pageInfo: { ...pageInfo, ...(isEnd && { hasNextPage: false }) } } as DataFields
   }
 }
 
@@ -142,7 +144,7 @@ const forget: UpdateResolver = (result, _, cache) => {
   for (const key of deleted) cache.invalidate(key)
 }
 
-/** Lets pages read lists and numbers again. Of a list with several pages only one would be read: they stay, without what was deleted. */
+/** Lets pages read lists and numbers again. Of a list with several pages only one would be read: they are kept, without what was deleted. */
 function recount(cache: Cache, entity: string, names: readonly string[], deleted: readonly (string | null)[]): void {
   const fields = cache.inspectFields(entity).filter(({ fieldName }) => names.includes(fieldName))
   const listOf = ({ fieldName, arguments: args }: FieldInfo) =>
@@ -156,7 +158,7 @@ function recount(cache: Cache, entity: string, names: readonly string[], deleted
     const isKept = canGrow && removeRows(cache, page, deleted)
     if (!isKept) cache.invalidate(entity, field.fieldName, field.arguments)
     // It is read again. The next page, if it was asked for meanwhile, is joined to what is left.
-    else if (!isGrown) cache.link(page, 'pageInfo', null)
+    else if (!isGrown) cache.invalidate(page, 'pageInfo')
   }
 }
 

@@ -2,7 +2,7 @@ import type { ApolloClient } from '@apollo/client/core'
 import { gql } from '@apollo/client/core'
 import { createAction, hasCode } from '@fusion-gateway/client'
 import { createApolloClient, withheld } from '@fusion-gateway/client/apollo'
-import { createUrqlClient } from '@fusion-gateway/client/urql'
+import { cacheOptions, createUrqlClient } from '@fusion-gateway/client/urql'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { ClientOptions } from '../../../clients/src/core.ts'
 import { endCursorOf } from '../frontends/page.ts'
@@ -428,4 +428,28 @@ it('Apollo Client keeps the pages of a list from which something is deleted, als
     await client.mutate(documents.remove, { id })
     await shows(...ids.slice(0, 2 + at))
   }
+})
+
+it.each([
+  ['that are joined', cacheOptions],
+  ['that replace each other', { ...cacheOptions, resolvers: {} }],
+])('urql reads a list again from which something was deleted, with pages %s', async (_, cache) => {
+  const person = await signIn(stage)
+  const [first, second, third] = [await person.create.user(), await person.create.user(), await person.create.user()]
+  const client = createUrqlClient({ ...person.options, cache })
+  const shown: unknown[] = []
+  const list = `query List { users(first: 2, orderBy: { field: CREATED_AT, direction: ASC }) {
+    nodes { id } pageInfo { endCursor hasNextPage }
+  } }`
+  const { unsubscribe } = client.query(list, {}).subscribe(({ data }) => void shown.push(data))
+  onTestFinished(unsubscribe)
+  const isShown = (ids: string[], hasNextPage: boolean) =>
+    vi.waitFor(() =>
+      expect(shown.at(-1)).toMatchObject({ users: { nodes: ids.map((id) => ({ id })), pageInfo: { hasNextPage } } }),
+    )
+  await isShown([first.id, second.id], true)
+  await client.mutation(documents.remove, { id: second.id })
+  await isShown([first.id, third.id], false)
+  expect(shown.filter((data) => (data as { users?: { pageInfo?: unknown } })?.users?.pageInfo == null)).toEqual([])
+  expect(person.requestsOf('query List')).toHaveLength(2)
 })

@@ -126,6 +126,7 @@ export function createSigningKeys({ sql }: Pick<Database, 'sql'>, keyRing?: KeyR
       const known = await findSigning(maxAgeMilliseconds)
       if (known) return known
       const pair = await createPair(isPlain ? undefined : keyRing)
+      // On a distributed database, two gateways that create it at once can deadlock.
       await sql.attempt((sql) => sql.execute(insertFirst, pair))
       const created = await findSigning(Number.NEGATIVE_INFINITY)
       if (!created) throw new Error('A signing key was created but not found')
