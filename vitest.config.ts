@@ -1,82 +1,79 @@
+import { globSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { leftOut } from './test/support/left-out.ts'
+import { measureRun, recordedSeconds } from './test/support/measure.ts'
 
-/** The files that take longest start first, so that no worker is still busy with one when the others have finished. */
-const longest = [
-  'cli/serve',
-  'cli/deltas',
-  'cli/processes',
-  'docs/add-a-resource',
-  'docs/creator-dashboard.browser',
-  'faults/workers',
-  'db/partitions',
-  'faults/soak',
-  'clients/graphiql.browser',
-  'clients/frontends.browser',
-  'cli/tenants-and-keys',
-  'cli/transfer-commands',
-  'cli/seed',
-  'telemetry/log-faults',
-  'telemetry/tracing',
-].map((name) => path.join(import.meta.dirname, 'test', `${name}.`))
-
+/** The files that took longest start first, so that no worker is still busy with one when the others have finished. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort(files)
-    const isLong = ({ moduleId }: TestSpecification) => longest.some((name) => moduleId.startsWith(name))
-    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))]
+    const seconds = recordedSeconds()
+    const secondsOf = ({ moduleId }: TestSpecification) =>
+      seconds.get(path.relative(import.meta.dirname, moduleId)) ?? 0
+    return (await super.sort(files)).toSorted((one, other) => secondsOf(other) - secondsOf(one))
   }
 }
 
 /** Tests of faults that say how soon something is noticed and over. They wait more than they work. */
-const timed = [
-  ...['black-hole', 'listener', 'outages', 'replicas', 'shutdown', 'timeouts'].map((name) => `test/faults/${name}.*`),
-  'test/limits/redis.*',
-]
+const timed = ['black-hole', 'listener', 'outages', 'replicas', 'shutdown', 'timeouts']
+  .map((name) => `test/faults/${name}.*`)
+  .concat('test/limits/redis.*')
 
 /** Tests that load the machine, and say how soon others are answered meanwhile. */
 const loads = ['test/faults/neighbours.*', 'test/faults/overload.*']
 
-const run =
-  process.env['TEST_PARTITIONS'] || process.env['TEST_CITUS_NODES']
-    ? 'partitioned'
-    : process.env['TEST_DATABASE_URL']
-      ? 'postgres'
-      : 'embedded'
+/** Tests that change what modules share have a process of their own. */
+const apart = ['test/**/*.apart.test.ts']
+
+const isDistributed = process.env['TEST_CITUS_NODES'] !== undefined
+const hasServer = process.env['TEST_DATABASE_URL'] !== undefined
 
 /** Whether all tests of the run are asked for: `vitest run` without arguments. */
 const isWholeRun = process.argv.length === 3
 
-/** The tests that `npm test` leaves out: they take minutes, or need programs that a machine may lack. */
-const slow = isWholeRun && !process.env['TEST_ALL'] ? ['test/**/*.slow.*', 'test/**/*.once.*', ...loads] : []
+/**
+ * Which tests run: `npm test` the `fast` ones, and test/all.ts then `all` of a database, or those `rest` of the embedded
+ * database that need it. CONTRIBUTING.md says what the suffixes of names mean.
+ */
+const set = process.env['TEST_SET'] ?? (isWholeRun ? 'fast' : 'all')
 
-/** Tests of limits wait for a second, as clients do: one worker more than there are cores keeps the cores busy. The slow ones start processes. */
-const maxWorkers = availableParallelism() + (slow.length > 0 ? 1 : 0)
+const isNpmTest = isWholeRun && set === 'fast'
 
-/** Tests that change what modules share have a process of their own. */
-const apart = ['test/**/*.apart.test.ts']
+/** The long files that test/all.ts has chosen. All of them, if it has not started this run. */
+const chosen = process.env['TEST_LONG']?.split(' ')
 
-/** Folders of tests about what is between a client and the schema, and about the log. Partitions make no difference. */
-const transports = ['http', 'mcp', 'websocket', 'telemetry'].map((folder) => `test/${folder}/**`)
+const leftOutOf = {
+  fast: ['test/**/*.{slow,long,postgres}.*', ...loads],
+  rest: ['test/**/!(*.{slow,long}.embedded).test.ts'],
+  all: hasServer ? ['test/**/*.embedded.test.ts'] : ['test/**/*.postgres.test.ts'],
+}[set]
+if (!leftOutOf) throw new Error(`TEST_SET is fast, rest or all, not ${set}`)
 
-/** The tests that each run leaves out, by the suffixes of their names. CONTRIBUTING.md says what the suffixes mean. */
-const others = {
-  embedded: ['postgres', 'once'],
-  postgres: ['embedded', 'once'],
-  partitioned: ['embedded', 'postgres', 'unpartitioned'],
-}[run]
-  .map((suffix) => `test/**/*.${suffix}.test.ts`)
-  .concat(slow, run === 'partitioned' ? transports : [])
+/** Folders of tests about what is above SQL. Distributed tables make no difference, or the tests create their own. */
+const aboveSql = ['clients', 'docs', 'graphql', 'http', 'limits', 'mcp', 'rest', 'telemetry', 'websocket']
+  .map((folder) => `test/${folder}/**`)
+  .concat('test/db/interrupted-migrations.*', 'test/db/statements-of-servers.*', 'test/**/*.postgres.test.ts')
+
+const others = [
+  ...leftOutOf,
+  ...(isDistributed ? aboveSql : []),
+  ...(chosen ? globSync('test/**/*.long.*').filter((file) => !chosen.includes(file)) : []),
+]
+
+/**
+ * Tests of limits and faults wait for clocks, as clients do: one worker more than there are cores keeps the cores busy.
+ * Those of the embedded database that take long start processes.
+ */
+const maxWorkers = availableParallelism() + (set === 'rest' ? 0 : 1)
 
 // A hundred processes load the same files: each file is compiled once.
 process.env['NODE_COMPILE_CACHE'] ??= path.join(import.meta.dirname, 'node_modules/.cache/compiled')
 
 export default defineConfig({
   test: {
-    reporters: slow.length > 0 ? ['default', leftOut] : ['default'],
+    reporters: ['default', measureRun(isNpmTest ? 'npm test' : undefined), ...(isNpmTest ? [leftOut] : [])],
     globalSetup: ['test/support/template.ts'],
     setupFiles: ['test/support/leftovers.ts'],
     // A database of its own for each file, so files run side by side; the tests of a file run in order.
@@ -102,6 +99,7 @@ export default defineConfig({
           name: 'behaviour',
           include: ['test/**/*.test.ts'],
           exclude: [...timed, ...loads, ...apart, ...others],
+          env: isWholeRun || process.env['TEST_CPU'] ? { TEST_WARM: '1' } : {},
           maxWorkers,
           sequence: { groupOrder: 1 },
         },
@@ -119,13 +117,7 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: {
-          name: 'timed',
-          include: timed,
-          exclude: others,
-          maxWorkers,
-          sequence: { groupOrder: 2 },
-        },
+        test: { name: 'timed', include: timed, exclude: others, maxWorkers, sequence: { groupOrder: 2 } },
       },
       // One after the other, with the machine to themselves.
       {

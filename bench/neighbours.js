@@ -1,5 +1,5 @@
 // Measures what other clients see while one attacks: gateways with their default limits, on one database.
-import { attacks } from '../test/attacks/attacks.ts'
+import { accidentsIn, attacks } from '../test/attacks/attacks.ts'
 import { createNeighbours, observeAttack, startAttacked } from '../test/attacks/neighbours.ts'
 import { readOptions } from './options.js'
 import { openServer } from './server.js'
@@ -27,7 +27,7 @@ try {
     ].join('\n'),
   )
   let gateway
-  for (const [name, attack] of Object.entries(attacks)) {
+  for (const [name, attack] of Object.entries({ ...attacks, ...accidentsIn(url) })) {
     if (!name.includes(options.only)) continue
     gateway ??= await startAttacked(url)
     const {

@@ -1,7 +1,7 @@
 // Measures searches of a large tenant, before PostgreSQL has gathered statistics and after, by the number of its users.
 import pg from 'pg'
+import { createManyUsers } from '../test/db/large-tenant.ts'
 import { listen, prepare } from '../test/support/gateway.ts'
-import { createManyUsers } from '../test/support/large-tenant.ts'
 import { median } from './measure.js'
 import { readOptions } from './options.js'
 import { openServer } from './server.js'

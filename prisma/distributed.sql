@@ -135,7 +135,7 @@ BEGIN
     SELECT account.id, account.user_id INTO owner FROM profile JOIN account ON account.tenant_app_id = profile.tenant_app_id AND account.id = profile.account_id
       WHERE profile.tenant_app_id = changed.tenant_app_id AND profile.id = changed.profile_id;
     IF FOUND AND NOT EXISTS (SELECT FROM event AS written WHERE written.tenant_app_id = changed.tenant_app_id
-      AND written.resource_id = changed.profile_id AND written.id > own AND written.id < own || 'g')
+      AND written.type = 'PROFILE_SYNCED' AND written.resource_id = changed.profile_id AND written.id > own AND written.id < own || 'g')
     THEN
       INSERT INTO event (tenant_app_id, type, resource_id, user_id, account_id)
         VALUES (changed.tenant_app_id, 'PROFILE_SYNCED', changed.profile_id, owner.user_id, owner.id);

@@ -7,17 +7,20 @@ helper.generatorHandler({
   async onGenerate({ dmmf, generator }) {
     const { models, enums } = dmmf.datamodel
     const enumNames = new Map(enums.map(({ name, dbName }) => [name, dbName ?? name]))
-    const tables = Object.fromEntries(models.map((model) => [model.name, toTable(model, enumNames)]))
+    const tables = Object.fromEntries(models.map((model) => [model.name, toTable(model, models, enumNames)]))
     const text = `// Written by prisma/write-tables.js.\nexport const tables = ${JSON.stringify(tables, null, 2)} as const\n`
     writeFileSync(/** @type {{ value: string }} */ (generator.output).value, text)
   },
 })
 
+/** @typedef {{ name: string, dbName: string | null, fields: readonly any[] }} Model */
+
 /**
- * @param {{ name: string, dbName: string | null, fields: readonly any[] }} model
+ * @param {Model} model
+ * @param {readonly Model[]} models
  * @param {ReadonlyMap<string, string>} enumNames
  */
-function toTable({ name, dbName, fields }, enumNames) {
+function toTable({ name, dbName, fields }, models, enumNames) {
   const columns = fields
     .filter(({ kind }) => kind !== 'object')
     .map((field) => ({
@@ -25,12 +28,32 @@ function toTable({ name, dbName, fields }, enumNames) {
       column: field.dbName ?? field.name,
       type: field.type,
       sqlType: (enumNames.get(field.type) ?? sqlTypeOf(field.type)) + (field.isList ? '[]' : ''),
+      isNullable: !field.isRequired,
+      index: /@index (prefix|nullsLast)\b/.exec(field.documentation ?? '')?.[1],
     }))
   // The foreign keys (tenant_app_id, field).
   const parents = fields.flatMap(({ kind, type, relationFromFields: [tenant, field] = [] }) =>
     kind === 'object' && tenant === 'tenantAppId' && field !== undefined ? [{ model: type, field }] : [],
   )
-  return { name: dbName ?? name, columns, parents }
+  const relations = fields.flatMap((field) => relationOf(field, models))
+  return { name: dbName ?? name, columns, parents, relations }
+}
+
+/**
+ * The relation of a field to rows of the same tenant: the field `from` of a row has the value of the field `by` of the
+ * related rows.
+ *
+ * @param {any} field
+ * @param {readonly Model[]} models
+ */
+function relationOf({ name, kind, type, isList, relationName, relationFromFields }, models) {
+  if (kind !== 'object') return []
+  const isOwn = relationFromFields.length > 0
+  const other = models.find((model) => model.name === type)?.fields.find((field) => field.relationName === relationName)
+  const [tenant, foreignKey] = isOwn ? relationFromFields : other.relationFromFields
+  if (tenant !== 'tenantAppId' || foreignKey === undefined) return []
+  const [from, by] = isOwn ? [foreignKey, 'id'] : ['id', foreignKey]
+  return [{ field: name, model: type, kind: isList ? 'many' : 'one', from, by }]
 }
 
 /** @type {Record<string, string>} */

@@ -27,7 +27,7 @@ import { type HttpTimeouts, serverOptions } from './engine/http/server/server-op
 import { createLimits, type LimitsOptions } from './engine/limits/limits.ts'
 import type { Tracing } from './engine/telemetry/tracing.ts'
 import { mcp } from './mcp/mcp.ts'
-import { guides } from './pages/guides.ts'
+import { guides } from './pages/guides/guides.ts'
 import { home } from './pages/home.ts'
 import { reference } from './pages/reference.ts'
 import { openApi } from './rest/openapi/document.ts'
@@ -41,7 +41,7 @@ const jwks = routePlugin<{ tokens: AccessTokens }>('jwks', (app, { tokens }) => 
 })
 
 export interface AppOptions
-  extends Omit<GraphQLOptions, 'operations' | 'authenticate' | 'documents' | 'steps' | 'places' | 'tabs'>,
+  extends Omit<GraphQLOptions, 'operations' | 'authenticate' | 'documents' | 'steps' | 'places' | 'points' | 'tabs'>,
     Omit<OperationsOptions, 'schemas' | 'limits' | 'changeLog'>,
     Omit<LimitsOptions, 'queues' | 'metrics'> {
   readonly logger: FastifyBaseLogger
@@ -116,9 +116,18 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   // In a separate scope, because GraphQL errors have their own format. The scope inherits the hooks that are registered
   // before it.
   await app.register(async (scope) => {
-    const { places } = limits
+    const { places, points } = limits
     const { parsing: steps } = queues
-    registerGraphQL(scope, { ...options, operations, authenticate, documents, steps, places, tabs: graphiqlTabs })
+    registerGraphQL(scope, {
+      ...options,
+      places,
+      points,
+      operations,
+      authenticate,
+      documents,
+      steps,
+      tabs: graphiqlTabs,
+    })
   })
   // The gateway stops in this order: /ready, the subscriptions, which would keep it running, WebSockets, and the
   // connections.

@@ -195,6 +195,20 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   return toConfig(data)
 }
 
+/**
+ * Reads the configuration of a process that serves.
+ *
+ * @throws OperatorError as `readConfig`, and if the metrics have the port of the gateway
+ */
+export function readServerConfig(env: NodeJS.ProcessEnv): Config {
+  const config = readConfig(env)
+  if (config.metricsPort !== undefined && config.metricsPort === config.port && config.port !== 0)
+    throw new OperatorError(
+      `METRICS_PORT is ${config.port}, the port of the gateway (PORT). Set it to another port, or remove it: without it, the port of the gateway serves /metrics.`,
+    )
+  return config
+}
+
 /** Whether a value means something else because it ends with a new line. URLs of PostgreSQL and lists may. */
 function differsWithoutNewLine(name: string, value = ''): boolean {
   const variable = own(environment.shape, name)

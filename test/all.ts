@@ -1,51 +1,122 @@
-// Runs all tests, one run after the other, and says how long each took: `npm run test:all`. On PostgreSQL too if
-// TEST_DATABASE_URL is set. Ends with 1 if a run has failed, and prints its failures again.
+// Runs the tests, and prints what each step took: wall time, CPU, and the slowest files. Ends with 1 if a step has
+// failed, and prints its failures again.
+//
+//   npm run test:all       npm test, slow tests, a quarter of the long suites, PostgreSQL if TEST_DATABASE_URL is set
+//   npm run test:release   the same with all long suites
+//   .ci/run                test:all with `--checks`: it also checks the sources, and installs packages of examples
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { parseArgs } from 'node:util'
+import { allSuites, examplesOf, type LongSuite, quarterOfCommit, suitesOf } from './support/long-suites.ts'
+import { type MeasuredStep, measuredFolder } from './support/measure.ts'
 import { hasServer } from './support/postgresql.ts'
 
-interface Run {
+interface Step {
   readonly name: string
   readonly command: readonly string[]
-  readonly needsServer: boolean
+  readonly needsServer?: boolean
   /** Whether it uses the embedded database although there is a server. */
   readonly isEmbedded?: boolean
+  readonly env?: Readonly<Record<string, string>>
+  /** The step beside it that must have ended. */
+  readonly after?: string
 }
 
-const runs: readonly Run[] = [
-  { name: 'the embedded database', command: ['test'], needsServer: false, isEmbedded: true },
-  { name: 'PostgreSQL', command: ['test'], needsServer: true },
-  { name: 'partitioned tables', command: ['run', 'test:partitioned'], needsServer: true },
+const { values: options } = parseArgs({ options: { release: { type: 'boolean' }, checks: { type: 'boolean' } } })
+
+const quarter = options.release ? undefined : quarterOfCommit()
+const long = quarter === undefined ? allSuites() : suitesOf(quarter)
+const isFile = ({ script }: LongSuite) => script === undefined
+const files = long.filter(isFile).map(({ name }) => name)
+
+const vitest = (...args: string[]) => ['npx', 'vitest', 'run', ...args]
+/** Everything, and as often as it is worth: `npm test` tries random input less often. */
+const all = { TEST_ALL: '1', TEST_SET: 'all', TEST_LONG: files.join(' ') }
+const behaviour = ['--project', 'behaviour', '--project', 'apart']
+
+/** The packages of the examples that the chosen files need. */
+const installation = 'the packages of examples'
+const install = examplesOf(files).map((example) => `npm ci --prefix examples/${example} --no-fund --no-audit`)
+
+/** One after the other. They keep both cores busy. */
+const main: readonly Step[] = [
+  { name: 'npm test', command: ['npm', 'test'], isEmbedded: true },
   {
-    name: 'random operations on the embedded database',
-    command: ['run', 'test:differential', '--', '--operations', '2000'],
-    needsServer: false,
+    name: 'the other tests of the embedded database',
+    command: vitest(),
     isEmbedded: true,
+    after: installation,
+    env: { ...all, TEST_SET: hasServer ? 'rest' : 'all' },
   },
-  {
-    name: 'random operations on PostgreSQL',
-    command: ['run', 'test:differential', '--', '--operations', '2000'],
-    needsServer: true,
-  },
-  { name: 'a campaign of faults', command: ['run', 'test:campaign', '--', '--seconds', '60'], needsServer: true },
+  { name: 'PostgreSQL', command: ['npm', 'run', 'test:postgres', '--', ...behaviour], needsServer: true, env: all },
+  ...long
+    .filter((suite) => !isFile(suite))
+    .map(({ script = [], ...suite }): Step => ({ ...suite, command: ['npm', 'run', ...script], env: all })),
 ]
 
-/** The most lines that are printed again of a run that has failed. */
+/** Beside the others: they wait more than they work, or use one core. */
+const beside: readonly Step[] = [
+  ...(options.checks
+    ? [
+        { name: installation, command: ['sh', '-c', ['true', ...install].join(' && ')] },
+        { name: 'npm run check', command: ['npm', 'run', 'check'] },
+        { name: 'check:graphql', command: ['npm', 'run', 'check:graphql'] },
+        { name: 'check:openapi', command: ['npm', 'run', 'check:openapi'] },
+      ]
+    : []),
+  { name: 'faults that take their time', command: vitest('--project', 'timed'), needsServer: true, env: all },
+]
+
+/** At the end, with the machine to themselves. */
+const alone: readonly Step[] = [{ name: 'load', command: vitest('--project', 'loads'), needsServer: true, env: all }]
+
+/** The most lines that are printed again of a step that has failed. */
 const maxLines = 300
 
+const measured: MeasuredStep[] = []
+const ended = new Map(beside.map(({ name }) => [name, Promise.withResolvers<void>()] as const))
+const failures: string[] = []
+const leftOut: string[] = []
+
+/** Runs steps, one after the other. */
+async function runSteps(steps: readonly Step[], prefix = ''): Promise<void> {
+  for (const { name, command, needsServer, isEmbedded, env = {}, after } of steps) {
+    await ended.get(after ?? '')?.promise
+    if (needsServer && !hasServer) {
+      leftOut.push(name)
+      continue
+    }
+    process.stdout.write(`\n${prefix}--- ${name}\n`)
+    const { TEST_DATABASE_URL: url, ...others } = process.env
+    const ownEnv = { ...others, ...(url && !isEmbedded && { TEST_DATABASE_URL: url }), ...env }
+    const begun = performance.now()
+    const { failure, cpuSeconds } = await run(command, ownEnv, prefix)
+    const wallSeconds = (performance.now() - begun) / 1_000
+    if (failure) failures.push(`\n--- failures of ${name}\n`, ...failure)
+    measured.push({ name, wallSeconds, cpuSeconds, hasFailed: failure !== undefined })
+    ended.get(name)?.resolve()
+  }
+}
+
+/** Runs a command, and reports the CPU of all its processes: the second line of `times` is that of its children. */
+const timesOf = 'command "$@"; code=$?; times >&3; exit $code'
+
 /**
- * Runs npm with `command`, and prints what it prints. If it fails, returns its last lines, or those from its failed
- * tests on.
+ * Runs a command, and prints what it prints, each line after a prefix. If it fails, returns its last lines, or those
+ * from its failed tests on.
  */
-async function runNpm(command: readonly string[], env: NodeJS.ProcessEnv): Promise<string[] | undefined> {
-  const child = spawn('npm', command, { stdio: ['inherit', 'pipe', 'pipe'], env })
+async function run(command: readonly string[], env: NodeJS.ProcessEnv, prefix: string) {
+  const child = spawn('sh', ['-c', timesOf, 'sh', ...command], { stdio: ['ignore', 'pipe', 'pipe', 'pipe'], env })
   let lines: string[] = []
   let isOfFailures = false
   const print = async (from: Readable, to: NodeJS.WriteStream) => {
     for await (const line of createInterface(from)) {
-      to.write(`${line}\n`)
+      to.write(`${prefix}${line}\n`)
       if (!isOfFailures && /Failed (Tests|Suites) \d/.test(line)) {
         isOfFailures = true
         lines = []
@@ -54,24 +125,47 @@ async function runNpm(command: readonly string[], env: NodeJS.ProcessEnv): Promi
       if (lines.length > maxLines) lines.splice(isOfFailures ? maxLines : 0, 1)
     }
   }
-  await Promise.all([print(child.stdout, process.stdout), print(child.stderr, process.stderr), once(child, 'exit')])
-  return child.exitCode === 0 ? undefined : lines
+  const [times] = await Promise.all([
+    text(child.stdio[3] as Readable),
+    print(child.stdout as Readable, process.stdout),
+    print(child.stderr as Readable, process.stderr),
+    once(child, 'exit'),
+  ])
+  const seconds = [...(times.split('\n')[1] ?? '').matchAll(/(\d+)m([\d.]+)s/g)]
+  const cpuSeconds = seconds.reduce((sum, [, minutes, rest]) => sum + 60 * Number(minutes) + Number(rest), 0)
+  return { failure: child.exitCode === 0 ? undefined : lines, cpuSeconds }
 }
 
-const results: string[] = []
-const failures: string[] = []
-for (const { name, command, needsServer, isEmbedded } of runs) {
-  if (needsServer && !hasServer) {
-    results.push(`${name}: left out. Set TEST_DATABASE_URL to the URL of a user who may create databases and roles`)
-    continue
-  }
-  process.stdout.write(`\n--- ${name}\n`)
-  const { TEST_DATABASE_URL: url, ...others } = process.env
-  const env = { ...others, TEST_ALL: '1', ...(url && !isEmbedded && { TEST_DATABASE_URL: url }) }
-  const begun = performance.now()
-  const failure = await runNpm(command, env)
-  if (failure) failures.push(`\n--- failures of ${name}\n`, ...failure)
-  results.push(`${name}: ${failure ? 'FAILED' : 'passed'}, ${((performance.now() - begun) / 1_000).toFixed(0)} s`)
+/** What came before, such as the installation: .ci/run writes a line for each step. */
+function readOwnSteps(): MeasuredStep[] {
+  const file = process.env['TEST_STEPS']
+  const lines = file ? readFileSync(file, 'utf8').trim().split('\n').filter(Boolean) : []
+  return lines.map((line) => {
+    const [name = '', wall, user, system] = line.split(' ')
+    return { name, wallSeconds: Number(wall), cpuSeconds: Number(user) + Number(system), hasFailed: false }
+  })
 }
-process.stdout.write(`${failures.join('\n')}\n${results.join('\n')}\n`)
+
+const folder = path.join(measuredFolder, 'all')
+rmSync(folder, { recursive: true, force: true })
+mkdirSync(folder, { recursive: true })
+process.env['TEST_MEASURED'] = folder
+const which =
+  quarter === undefined ? 'All long suites' : `Quarter ${quarter + 1} of the long suites, by the hash of the commit`
+process.stdout.write(`${which}:\n`)
+for (const { name } of long) process.stdout.write(`  ${name}\n`)
+
+await Promise.all([runSteps(main), runSteps(beside, '| ')])
+await runSteps(alone)
+
+measured.unshift(...readOwnSteps())
+writeFileSync(path.join(folder, 'steps.json'), JSON.stringify(measured))
+process.stdout.write(`${failures.join('\n')}\n`)
+for (const name of leftOut)
+  process.stdout.write(
+    `Left out: ${name}. Set TEST_DATABASE_URL to the URL of a user who may create databases and roles.\n`,
+  )
+await run([process.execPath, path.join(import.meta.dirname, '../tools/suite.ts')], process.env, '')
+// At the very end, where whoever sees only the last lines of a long output finds it.
+for (const line of failures) if (/^\n--- | FAIL /.test(line)) process.stdout.write(`${line.trim()}\n`)
 process.exitCode = failures.length === 0 ? 0 : 1

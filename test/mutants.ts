@@ -1,7 +1,7 @@
-// Removes the tenant, or the user of an access token, from each read and write, and what keeps the memory of responses
-// from being out of date, one at a time, and runs the tests: one of them must fail. Set TEST_DATABASE_URL: the embedded
-// database has no transactions that run while others read. Prints the mutants that survived, and exits with 1 if there
-// are any. It works in a copy; the project itself does not change.
+// Changes one line of src at a time that tests must protect, such as the condition on the tenant of a statement, and
+// runs the tests: one of them must fail. Set TEST_DATABASE_URL: the embedded database has no transactions that run
+// while others read. Prints the mutants that survived, and exits with 1 if there are any. It works in a copy; the
+// project itself does not change.
 //
 //   npm run test:mutants [-- FILE…]   all of src, or these files
 import { execFileSync, spawnSync } from 'node:child_process'
@@ -11,6 +11,7 @@ import path from 'node:path'
 
 /** A file with one change. */
 interface Mutant {
+  readonly group: Group
   readonly file: string
   readonly line: number
   /** The text that was replaced. */
@@ -19,85 +20,157 @@ interface Mutant {
   readonly text: string
 }
 
-/** Patterns of conditions on the tenant, and a replacement that is always true. */
-const rules: readonly (readonly [RegExp, (found: string) => string])[] = [
-  // SQL. The parameter stays.
-  [/"?(?:\w+\.)?tenant_app_id"? = (?:\$\d+|\$\{[\w.]+\}|due\.tenant_app_id)/g, (found) => `(${found} OR true)`],
-  // The user of an access token, in SQL and in Prisma's `where`.
-  [/"(?:id|\$\{column\})" = (?:\$2|ANY \(ARRAY\(.*\)\))/g, (found) => `(${found} OR true)`],
-  [/(?<=\$2::text IS )NULL/g, () => 'NOT NULL'],
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is text of the source
-  [/ AND user_id = coalesce\(\$\{userId\}, user_id\)/g, () => ' AND coalesce(${userId}, user_id) IS NOT NULL'],
-  [/, AND: selfOf\(viewer\)/g, () => ''],
-  [/, \.\.\.ofUser\(viewer\)/g, () => ''],
-  // Prisma's `where`.
-  [/(?<=(?:where|where:|where =) \{ )tenantAppId(?:: [\w.]+)?, /g, () => ''],
-  // Changes of jobs.
-  [/(?:\w+\.)+tenantAppId === (?:viewer\.)?tenantAppId &&/g, () => ''],
-]
+/** Text of the source, and what replaces it. */
+type Rule = readonly [pattern: RegExp, replacement: (found: string) => string]
 
-/** Files that find a key by its hash or its id, before the tenant is known. */
-const exempt = [/\/key\.service\.ts$/, /valid-keys\.ts$/]
-
-/** The fastest first: they kill most mutants. */
-const suites = [
-  ['test/auth/isolation.test.ts', 'test/auth/isolation.users.test.ts'],
-  ['test/jobs/', 'test/graphql/subscriptions.test.ts'],
-  [
-    'test/limits/idempotency.test.ts',
-    'test/cli/transfer.test.ts',
-    'test/resources/linking.test.ts',
-    'test/rest/bad-input.test.ts',
-    'test/db/lists.test.ts',
-    'test/auth/api-keys.test.ts',
-  ],
-  ['test/webhooks/deliveries.test.ts', 'test/events/erasure.test.ts', 'test/events/event-log.test.ts', 'test/usage/'],
-]
-
-/** The memory of responses. Without the tenant, it would only forget more than it must. */
-const memory = {
-  files: /\/(response-memory|change-log)\.ts$/,
-  suites: [['test/memory/']],
-  rules: [
-    // The key of a kept response, without the scopes or the user.
-    [/(?<=stringify\(\[number, userId, )scopes, /g, () => ''],
-    [/(?<=stringify\(\[number, )userId, (?=scopes)/g, () => ''],
-    // A request uses a check that was sent before it arrived.
-    [
-      /memory\.nextCheck = undefined/g,
-      (found) => `void memory.lastCheck.finally(() => setTimeout(() => (${found}), 20))`,
-    ],
-    // Transactions that ran at the last position in the log are forgotten.
-    [/after\?\.running \?\? \[\]/g, () => '[]'],
-    // Events that concern kept responses.
-    [/[A-Z]+_[A-Z]+: \['.*'\],/g, () => ''],
-    // The owners of a profile that another transaction has moved, and a tenant that is deleted.
-    [/\(owners \?\? \[\]\)/g, () => '[]'],
-    [/createdAt !== null && /g, () => ''],
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is text of the source
-    [/\$\{server\} \$\{createdAt\}/g, () => '${server}'],
-    // Another log than before, and more changes than are read.
-    [/!isSame \|\| /g, () => ''],
-    [/ && events\.length <= maxChanges/g, () => ''],
-    // Changes while a response is read that is kept.
-    [/reading\.isOutdated \|\|= isOutdated\(reading\)/g, () => 'reading.isOutdated ||= false'],
-  ] as typeof rules,
+/** What tests protect in some files, and the tests that must fail without it. */
+interface Group {
+  readonly name: string
+  /** Undefined: all files of src. */
+  readonly files?: RegExp
+  readonly rules: readonly Rule[]
+  /** The fastest first: they kill most mutants. */
+  readonly suites: readonly (readonly string[])[]
 }
 
-const rulesFor = (file: string) => (memory.files.test(file) ? memory.rules : rules)
-const suitesFor = (file: string) => (memory.files.test(file) ? memory.suites : suites)
+const removed = () => ''
+const never = () => 'false'
+const always = () => 'true'
 
-function findMutants(root: string, files: readonly string[]): Mutant[] {
-  return files.flatMap((file) => {
-    const text = readFileSync(path.join(root, file), 'utf8')
-    return rulesFor(file).flatMap(([pattern, replacement]) =>
-      Array.from(text.matchAll(pattern), (match) => ({
-        file,
-        line: text.slice(0, match.index).split('\n').length,
-        replaced: match[0],
-        text: text.slice(0, match.index) + replacement(match[0]) + text.slice(match.index + match[0].length),
-      })),
-    )
+const groups: readonly Group[] = [
+  {
+    name: 'isolation',
+    rules: [
+      // The tenant, in SQL and in Prisma's `where`. The parameter stays.
+      [/"?(?:\w+\.)?tenant_app_id"? = (?:\$\d+|\$\{[\w.]+\}|due\.tenant_app_id)/g, (found) => `(${found} OR true)`],
+      [/(?<=(?:where|where:|where =) \{ )tenantAppId(?:: [\w.]+)?, /g, removed],
+      // Changes of jobs.
+      [/(?:\w+\.)+tenantAppId === (?:viewer\.)?tenantAppId &&/g, removed],
+      // The user of an access token: in statements, in the log, and where only keys may write.
+      [/"(?:id|\$\{column\})" = (?:\$2|ANY \(ARRAY\(.*\)\))/g, (found) => `(${found} OR true)`],
+      [/(?<=\$2::text IS )NULL/g, () => 'NOT NULL'],
+      [/userId === undefined \? undefined : \{ model: reading\.userModel, id: userId \}/g, () => 'undefined'],
+      [/viewer\.userId === undefined \|\| userId === viewer\.userId/g, always],
+      [/viewer\.userId !== undefined/g, never],
+    ],
+    suites: [
+      ['test/auth/isolation.test.ts', 'test/auth/isolation.users.test.ts'],
+      ['test/jobs/', 'test/graphql/subscriptions.test.ts'],
+      [
+        'test/limits/idempotency.test.ts',
+        'test/cli/transfer.test.ts',
+        'test/resources/linking.test.ts',
+        'test/rest/bad-input.test.ts',
+        'test/db/lists.test.ts',
+        'test/auth/',
+      ],
+      ['test/webhooks/', 'test/events/', 'test/usage/'],
+    ],
+  },
+  {
+    // Without the tenant, it would only forget more than it must.
+    name: 'memory of responses',
+    files: /\/(response-memory|change-log)\.ts$/,
+    rules: [
+      // The key of a kept response, without the scopes or the user.
+      [/(?<=stringify\(\[number, userId, )scopes, /g, removed],
+      [/(?<=stringify\(\[number, )userId, (?=scopes)/g, removed],
+      // A request uses a check that was sent before it arrived.
+      [/memory\.nextCheck = undefined/g, (found) => `setTimeout(() => (${found}), 20)`],
+      // Transactions that ran at the last position in the log are forgotten.
+      [/after\?\.running \?\? \[\]/g, () => '[]'],
+      // Events that concern kept responses.
+      [/[A-Z]+_[A-Z]+: \['.*'\],/g, removed],
+      // The owners of a profile that another transaction has moved, and a tenant that is deleted.
+      [/\(owners \?\? \[\]\)/g, () => '[]'],
+      [/createdAt !== null && /g, removed],
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: it is text of the source
+      [/\$\{server\} \$\{createdAt\}/g, () => '${server}'],
+      // Another log than before, and more changes than are read.
+      [/!isSame \|\| /g, removed],
+      [/ && events\.length <= maxChanges/g, removed],
+      // Changes while a response is read that is kept.
+      [/reading\.isOutdated \|\|= isOutdated\(reading\)/g, () => 'reading.isOutdated ||= false'],
+    ],
+    suites: [['test/memory/']],
+  },
+  {
+    name: 'positions in the log',
+    files: /\/event\/position\.ts$/,
+    rules: [
+      // Transactions that had not ended.
+      [/ && !running\.includes\(transactionOf\(id\)\)/g, removed],
+      [/running\[0\] \?\? last/g, () => 'last'],
+      [/running: running\.filter\(\(prefix\) => prefix < to\)/g, () => 'running: []'],
+      [/next === undefined \? last : idBefore\(next\)/g, () => 'last'],
+      // What is older than the events that are kept.
+      [/\[String\(last \?\? start\), removed\]/g, () => '[String(last ?? start)]'],
+      // The last event of others.
+      [/userId === undefined \? last : idBefore\(begun\)/g, () => 'last'],
+      [/number > \(numbers\[index - 1\] \?\? -1\)/g, always],
+    ],
+    suites: [['test/events/position.test.ts', 'test/events/positions.test.ts'], ['test/events/']],
+  },
+  {
+    name: 'live lists',
+    files: /\/event\/live-list\.graphql\.ts$/,
+    rules: [
+      [/!written\.some\(concerns\)/g, never],
+      [/this\.hashes\.get\(id\) !== hashes\[at\]/g, never],
+      [/\.filter\(\(id\) => !ids\.has\(id\)\)/g, () => '.slice(0, 0)'],
+      [/ && isEqual\(this\.ids, this\.order\)/g, removed],
+      [/place === undefined \? \[\] : /g, removed],
+    ],
+    suites: [['test/events/live-lists.test.ts']],
+  },
+  {
+    name: 'entities of a subgraph',
+    files: /\/schema\/federation\.ts$/,
+    rules: [
+      [/from < references\.length/g, () => 'from === 0'],
+      [/if \(!key\) continue/g, () => 'continue'],
+      [/idOf\.set\(reference, ids\[index\]\)/g, () => 'idOf.set(reference, ids[0])'],
+      [/found\.set\(reference, rows\[index\] \?\? null\)/g, () => 'found.set(reference, rows[0] ?? null)'],
+      [/ \|\| Number\.isSafeInteger\(value\)/g, removed],
+    ],
+    suites: [['test/graphql/federation.test.ts', 'test/graphql/subgraph-compatibility.embedded.test.ts']],
+  },
+  {
+    name: 'suspension',
+    files: /\/(api-keys|suspend-tenant|suspension|job-store|statements)\.ts$/,
+    rules: [
+      [/(?<=minute', true\), )t\.suspended_at IS NOT NULL/g, never],
+      [/(?<=SELECT )suspended_at IS NOT NULL(?= FROM tenant_app)/g, never],
+      [/(?<=\$\{tenant\} AND )suspended_at IS NOT NULL/g, never],
+      [/(?<=FROM tenant_app WHERE )suspended_at IS NOT NULL/g, never],
+      [/ AND deleting_since IS NULL/g, removed],
+      [/await releaseJobs\(sql, id\)/g, removed],
+    ],
+    suites: [
+      ['test/auth/suspension.test.ts', 'test/jobs/suspension.test.ts', 'test/webhooks/suspension.test.ts'],
+      ['test/cli/'],
+    ],
+  },
+]
+
+/** @throws Error if a rule matches nothing in all of src: what it tested is elsewhere now */
+function findMutants(root: string, all: readonly string[], given: readonly string[]): Mutant[] {
+  return groups.flatMap((group) => {
+    const files = all.filter((file) => group.files?.test(file) ?? true)
+    return group.rules.flatMap(([pattern, replacement]) => {
+      const found = files.flatMap((file) => {
+        const text = readFileSync(path.join(root, file), 'utf8')
+        return Array.from(text.matchAll(pattern), (match) => ({
+          group,
+          file,
+          line: text.slice(0, match.index).split('\n').length,
+          replaced: match[0],
+          text: text.slice(0, match.index) + replacement(match[0]) + text.slice(match.index + match[0].length),
+        }))
+      })
+      if (found.length === 0) throw new Error(`The rule ${pattern} of ${group.name} matches nothing in src.`)
+      return found.filter(({ file }) => given.length === 0 || given.includes(file))
+    })
   })
 }
 
@@ -108,12 +181,12 @@ function pass(copy: string, tests: readonly string[]): boolean {
 }
 
 /** Whether a test fails with the mutant. */
-function isKilled(copy: string, { file, text }: Mutant): boolean {
+function isKilled(copy: string, { group, file, text }: Mutant): boolean {
   const target = path.join(copy, file)
   const original = readFileSync(target)
   writeFileSync(target, text)
   try {
-    return !suitesFor(file).every((tests) => pass(copy, tests))
+    return !group.suites.every((tests) => pass(copy, tests))
   } finally {
     writeFileSync(target, original)
   }
@@ -123,9 +196,7 @@ const root = path.resolve(import.meta.dirname, '..')
 const tracked = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { cwd: root, encoding: 'utf8' })
 const all = tracked.split('\n').filter((file) => file !== '' && !file.startsWith('bench/'))
 const given = process.argv.slice(2)
-const files = (given.length > 0 ? given : all.filter((file) => /^src\/.*\.ts$/.test(file))).filter(
-  (file) => !exempt.some((pattern) => pattern.test(file)),
-)
+const sources = all.filter((file) => /^src\/.*\.ts$/.test(file))
 
 const copy = mkdtempSync(path.join(tmpdir(), 'fusion-mutants-'))
 try {
@@ -133,8 +204,8 @@ try {
     cpSync(path.join(root, file), path.join(copy, file), { recursive: true })
   }
   symlinkSync(path.join(root, 'node_modules'), path.join(copy, 'node_modules'))
-  const mutants = findMutants(root, files)
-  const used = new Set(mutants.flatMap(({ file }) => suitesFor(file)))
+  const mutants = findMutants(root, sources, given)
+  const used = new Set(mutants.flatMap(({ group }) => group.suites))
   if (![...used].every((tests) => pass(copy, tests))) throw new Error('The tests fail without a mutant.')
   const survivors = mutants.filter((mutant, index) => {
     const killed = isKilled(copy, mutant)

@@ -1,4 +1,4 @@
-/** Measures src: `node tools/house.ts [--postgres postgresql://…/an_empty_database]`. docs/architecture.md has the numbers. */
+/** Measures src: `node tools/house.ts [--postgres postgresql://…/an_empty_database]`. */
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -139,6 +139,7 @@ function calledAlso(script: Script, window: number, before: readonly Script[]): 
 /** Starts a gateway, and prints which files and functions of src run for one request, after some that warm it up. */
 async function measureRequests(database: string, { KEY, ...env }: Record<string, string>): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), 'fusion-house-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   // A repeated query would be served from memory.
   const gateway = await startGateway({ DATA_DIR: folder, RESPONSE_CACHE_MIB: '0', ...env }, [], {
     options: ['--inspect=127.0.0.1:0'],
@@ -172,7 +173,6 @@ async function measureRequests(database: string, { KEY, ...env }: Record<string,
     }
   } finally {
     await gateway.stop('SIGKILL')
-    rmSync(folder, { recursive: true })
   }
 }
 

@@ -4,7 +4,14 @@ import { errorsOf } from './errors.ts'
 export type Action = <Result>(send: (key: string) => Promise<Result>) => Promise<Result>
 
 /** The gateway may still execute the request, or have executed it. */
-const unknownOutcomes = ['SERVICE_UNAVAILABLE', 'REQUEST_TIMEOUT', 'RATE_LIMITED', 'IDEMPOTENCY_KEY_IN_USE', 'INTERNAL']
+const unknownOutcomes = [
+  'SERVICE_UNAVAILABLE',
+  'REQUEST_TIMEOUT',
+  'RATE_LIMITED',
+  'IDEMPOTENCY_KEY_IN_USE',
+  'INTERNAL',
+  'NOT_GRAPHQL',
+]
 
 /**
  * Creates what a form or button runs its mutation with. The key stays the same until the gateway has answered: a second click after a
@@ -14,14 +21,19 @@ export function createAction(): Action {
   let key: string | undefined
   return async (send) => {
     key ??= createKey()
+    const sent = key
+    // A later action has another key.
+    const forget = () => {
+      if (key === sent) key = undefined
+    }
     try {
-      const result = await send(key)
+      const result = await send(sent)
       // Apollo Client and urql can return the error.
       const { error } = (result ?? {}) as { error?: unknown }
-      if (error === undefined || isAnswer(error)) key = undefined
+      if (error === undefined || isAnswer(error)) forget()
       return result
     } catch (error) {
-      if (isAnswer(error)) key = undefined
+      if (isAnswer(error)) forget()
       throw error
     }
   }

@@ -62,11 +62,17 @@ export function createApolloClient(options: ApolloOptions): ApolloClient {
     documents,
     batch = false,
   } = options
-  const connection = connect(options, (deleted) => evictDeleted(cache, deleted))
+  let persons = 0
+  const connection = connect(options, {
+    remove: (deleted) => evictDeleted(cache, deleted),
+    forget() {
+      persons += 1
+      // Queries that fail say so to their pages.
+      void client.resetStore().catch(() => {})
+    },
+  })
 
   const prepare = new ApolloLink((operation, forward) => {
-    const { headers, action } = operation.getContext()
-    operation.setContext({ headers: { ...headers, ...connection.headersOf(kindOf(operation), action) } })
     if (documents === 'persisted') {
       const { documentId } = requestOf(operation.query, {}, documents)
       operation.extensions['persistedQuery'] = { version: 1, sha256Hash: documentId }
@@ -87,7 +93,7 @@ export function createApolloClient(options: ApolloOptions): ApolloClient {
     new BatchHttpLink({ ...http, batchMax: 10 }),
     new HttpLink(http),
   )
-  const client = new ApolloClient({
+  const client: ApolloClient = new ApolloClient({
     link: ApolloLink.from([
       ...links,
       createCacheLink(cache, connection),
@@ -104,6 +110,18 @@ export function createApolloClient(options: ApolloOptions): ApolloClient {
   // There is no default option for subscriptions.
   const subscribe = client.subscribe.bind(client)
   client.subscribe = (given) => subscribe({ ...given, errorPolicy: given.errorPolicy ?? 'all' })
+  // `resetStore` ends queries that are not shown, as if they had failed.
+  const query = client.query.bind(client)
+  client.query = async (given: Parameters<typeof query>[0]) => {
+    for (;;) {
+      const asked = persons
+      try {
+        return await query(given)
+      } catch (error) {
+        if (asked === persons) throw error
+      }
+    }
+  }
   const stop = client.stop.bind(client)
   client.stop = () => {
     stop()
@@ -222,8 +240,10 @@ function createCacheLink(cache: ApolloCache, connection: Connection): ApolloLink
   return new ApolloLink((operation, forward) => {
     const kind = kindOf(operation)
     return new Observable((observer) => {
-      const finish = kind === 'query' ? connection.start() : () => {}
-      const results = forward(operation).pipe(finalize(finish))
+      const { headers, action } = operation.getContext()
+      const sent = connection.begin(kind, action)
+      operation.setContext({ headers: { ...headers, ...sent.headers } })
+      const results = forward(operation).pipe(finalize(sent.end))
       return results.subscribe({
         next(result) {
           const { data, errors = [] } = result as Result
@@ -231,7 +251,7 @@ function createCacheLink(cache: ApolloCache, connection: Connection): ApolloLink
           observer.next(result)
           // Now the cache has the data.
           evictFailed(cache, operation, data, errors)
-          if (kind !== 'subscription') connection.read(kind, result as Result)
+          sent.read(result as Result)
         },
         error: (error) => observer.error(error),
         complete: () => observer.complete(),
@@ -262,14 +282,25 @@ const forbiddenIn = (cache: ApolloCache) =>
 
 const nameOf = (object: Parent, field: string) => `${object['__typename'] ?? 'Query'}.${field}`
 
+/** Whether data has a field of this name with a value. */
+function hasValue(data: unknown, name: string): boolean {
+  if (typeof data !== 'object' || data === null) return false
+  if (Array.isArray(data)) return data.some((each) => hasValue(each, name))
+  return Object.entries(data).some(
+    ([field, value]) => (value !== null && nameOf(data as Parent, field) === name) || hasValue(value, name),
+  )
+}
+
+/** Remembers which fields are withheld, and forgets those that are not any more. */
 function keepForbidden(cache: ApolloCache, data: unknown, errors: readonly FieldError[]): void {
   const names = errors
     .filter(({ extensions }) => extensions?.code === 'FORBIDDEN')
     .flatMap((error) => pathTo(data, error).slice(-1))
     .map(({ object, field }) => nameOf(object, field))
   const known = forbiddenIn(cache)
-  const all = new Set([...known, ...names])
-  if (all.size > known.length) cache.writeQuery({ query: forbiddenQuery, data: { __withheld: [...all] } })
+  const all = new Set([...known.filter((name) => !hasValue(data, name)), ...names])
+  if (all.size !== known.length || names.some((name) => !known.includes(name)))
+    cache.writeQuery({ query: forbiddenQuery, data: { __withheld: [...all] } })
 }
 
 /**
@@ -331,8 +362,12 @@ function evictDeleted(cache: ApolloCache, deleted: readonly Deleted[]): void {
   cache.batch({
     update() {
       for (const object of deleted) cache.evict({ id: cache.identify({ ...object }) ?? '' })
-      for (const [id, { __typename = '' } = {}] of Object.entries(cache.extract() as NormalizedCacheObject)) {
-        const names = id === 'ROOT_QUERY' ? schema.countedFields : Object.keys(schema.pagedLists[__typename] ?? {})
+      for (const [id, object = {}] of Object.entries(cache.extract() as NormalizedCacheObject)) {
+        const lists = schema.pagedLists[object.__typename ?? '']
+        const counted = id === 'ROOT_QUERY' ? schema.countedFields : Object.keys(lists ?? {})
+        // Most objects have none, and modifying each would take long.
+        const names = counted.filter((name) => Object.keys(object).some((key) => key.startsWith(name)))
+        if (names.length === 0) continue
         cache.modify({ id, fields: Object.fromEntries(names.map((name) => [name, forget])) })
       }
     },

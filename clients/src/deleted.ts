@@ -24,3 +24,24 @@ export function deletedBy(data: unknown): Deleted[] {
 
 /** The types of what fields and events name as deleted. */
 const typeOf = new Map(Object.entries({ ...deletedIds, ...deletedByEvent }))
+
+/** Leaves out objects that were deleted after a query was sent. Returns the data itself if it has none of them. */
+export function withoutDeleted<Data>(data: Data, deleted: readonly Deleted[]): Data {
+  if (deleted.length === 0) return data
+  const keys = new Set(deleted.map(keyOf))
+  const isDeleted = (value: unknown) => keys.has(keyOf((value ?? {}) as Partial<Deleted>))
+  const isLeft = (value: unknown) => !isDeleted(value) && !isDeleted((value as { node?: unknown } | null)?.node)
+  const leave = (value: unknown): unknown => {
+    if (typeof value !== 'object' || value === null) return value
+    if (Array.isArray(value)) {
+      const left = value.filter(isLeft).map(leave)
+      return left.length === value.length && left.every((each, at) => each === value[at]) ? value : left
+    }
+    const entries = Object.entries(value)
+    const left = entries.map(([name, each]) => [name, isDeleted(each) ? null : leave(each)] as const)
+    return left.every(([, each], at) => each === entries[at]?.[1]) ? value : Object.fromEntries(left)
+  }
+  return leave(data) as Data
+}
+
+const keyOf = ({ __typename, id }: Partial<Deleted>) => JSON.stringify([__typename, id])

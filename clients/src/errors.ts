@@ -23,6 +23,16 @@ export class RequestError extends Error {
   }
 }
 
+/** What has answered in place of the gateway: a proxy, or another server. Its outcome is unknown. */
+export function notGraphQL(status: number, headers: Headers, url: string): RequestError {
+  const type = headers.get('content-type') ?? 'no content type'
+  const code = status >= 500 ? 'SERVICE_UNAVAILABLE' : 'NOT_GRAPHQL'
+  const hint = status >= 500 ? 'A proxy has answered in place of the gateway.' : 'Check the option `url`.'
+  return new RequestError([
+    { message: `${url} answered ${status} (${type}) without a result of GraphQL. ${hint}`, extensions: { code } },
+  ])
+}
+
 /** The token backend answered without a token. `code` is that of `createTokenHandler`. */
 export class TokenError extends Error {
   override readonly name = 'TokenError'
@@ -54,8 +64,15 @@ export const hasCode = (error: unknown, code: string): boolean =>
 
 /** The errors of GraphQL within a result, or within what a client has thrown or returned. */
 export function errorsOf(error: unknown): readonly FieldError[] {
-  const { errors, graphQLErrors } = (error ?? {}) as Partial<Record<'errors' | 'graphQLErrors', readonly FieldError[]>>
-  return graphQLErrors ?? errors ?? []
+  const { errors, graphQLErrors, networkError } = (error ?? {}) as Failure
+  return graphQLErrors?.length ? graphQLErrors : (errors ?? networkError?.errors ?? [])
+}
+
+/** `networkError` of urql is what the core has thrown. */
+interface Failure {
+  readonly errors?: readonly FieldError[]
+  readonly graphQLErrors?: readonly FieldError[]
+  readonly networkError?: Failure
 }
 
 /** The code of the error for which a field is null, such as FORBIDDEN. Undefined: the value is unknown. */

@@ -1,7 +1,7 @@
 import { mutationHeaders } from './action.ts'
 import { type ClientOptions, type Core, createCore } from './core.ts'
 import { createWithheld, type FieldError, RequestError, type Withheld } from './errors.ts'
-import { type Document, isMutation, type Result, requestOf } from './request.ts'
+import { continueAfter, type Document, isMutation, positionOf, type Result, requestOf } from './request.ts'
 
 export interface Sent<Data> {
   readonly data: Data
@@ -56,15 +56,18 @@ export function createSend(options: FetchOptions): Send {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
-        ...((action !== undefined || isMutation(request)) && mutationHeaders(action)),
+        ...((action !== undefined || isMutation(document)) && mutationHeaders(action)),
       },
       body: JSON.stringify(position ? { ...request, extensions: { position } } : request),
       signal: signal ?? null,
     })
-    return toSent<Data>(await readResult(response))
+    return toSent<Data>((await response.json()) as Result)
   }
   return Object.assign(send as Send, { options, core, close: () => core.close() })
 }
+
+/** So many results wait for a loop. */
+const maxQueued = 1_000
 
 /**
  * Follows a subscription: `for await (const { data } of follow(send, document))`. It continues when the connection or the token ends, and
@@ -82,23 +85,36 @@ export async function* follow<Data = Record<string, unknown>, Variables extends 
   const shared = 'core' in from
   const { documents, print } = shared ? from.options : from
   const core = shared ? from.core : createCore(from)
-  let stop = () => {}
-  const results = new ReadableStream<() => Sent<Data>>({
-    start(controller) {
-      stop = core.subscribe(requestOf(document, variables ?? {}, documents, print), {
-        next: (result) => controller.enqueue(() => toSent<Data>(result)),
-        error(error) {
-          // `controller.error` would drop the results before it.
-          controller.enqueue(() => {
-            throw error
-          })
-          controller.close()
-        },
-        complete: () => controller.close(),
-      })
+  let request = requestOf(document, variables ?? {}, documents, print)
+  let stop: (() => void) | undefined
+  const subscribe = (controller: ReadableStreamDefaultController<() => Sent<Data>>) => {
+    stop = core.subscribe(request, {
+      next(result) {
+        controller.enqueue(() => toSent<Data>(result))
+        request = continueAfter(request, positionOf(result))
+        if ((controller.desiredSize ?? 0) > 0) return
+        stop?.()
+        stop = undefined
+      },
+      error(error) {
+        // `controller.error` would drop the results before it.
+        controller.enqueue(() => {
+          throw error
+        })
+        controller.close()
+      },
+      complete: () => controller.close(),
+    })
+  }
+  // A loop that is slower than its results ends the subscription, and continues it later.
+  const results = new ReadableStream<() => Sent<Data>>(
+    {
+      start: subscribe,
+      pull: (controller) => void (!stop && (controller.desiredSize ?? 0) > maxQueued / 2 && subscribe(controller)),
+      cancel: () => stop?.(),
     },
-    cancel: () => stop(),
-  }).getReader()
+    { highWaterMark: maxQueued },
+  ).getReader()
   const abort = () => void results.cancel()
   signal?.addEventListener('abort', abort)
   try {
@@ -106,16 +122,8 @@ export async function* follow<Data = Record<string, unknown>, Variables extends 
     for (let next = await results.read(); next.value; next = await results.read()) yield next.value()
   } finally {
     signal?.removeEventListener('abort', abort)
-    stop()
+    stop?.()
     if (!shared) core.close()
-  }
-}
-
-export async function readResult(response: Response): Promise<Result> {
-  try {
-    return (await response.json()) as Result
-  } catch {
-    throw new RequestError([{ message: `A proxy answered ${response.status} instead of the gateway.` }])
   }
 }
 

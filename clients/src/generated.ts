@@ -57,7 +57,9 @@ export const pagedLists: Readonly<Record<string, Lists>> = {
     ]
   },
   "Webhook": {
-    "deliveries": []
+    "deliveries": [
+      "filter"
+    ]
   }
 }
 

@@ -2,7 +2,8 @@ import { mutationHeaders } from './action.ts'
 import { type ClientOptions, createCore } from './core.ts'
 import { type Deleted, deletedBy } from './deleted.ts'
 import { RequestError } from './errors.ts'
-import { continueAfter, type GraphQLRequest, positionOf, type Result } from './request.ts'
+import { createPositions } from './positions.ts'
+import { type GraphQLRequest, positionOf, type Result } from './request.ts'
 import type { Sink } from './subscribe.ts'
 
 export type OperationKind = 'query' | 'mutation' | 'subscription'
@@ -10,22 +11,44 @@ export type OperationKind = 'query' | 'mutation' | 'subscription'
 /** What the clients of all libraries do. */
 export type Connection = ReturnType<typeof connect>
 
-/**
- * Connects a library to the gateway.
- *
- * @param remove removes objects from the cache that were deleted. A query that was sent before a deletion can bring its objects back: then
- *   they are removed again when its result has arrived
- */
-export function connect(options: ClientOptions, remove: (deleted: readonly Deleted[]) => void = () => {}) {
-  const core = createCore(options)
-  const running = new Set<Deleted[]>()
-  let position: string | undefined
+export interface Closable {
+  /** Ends all subscriptions, and running and waiting requests. */
+  close(): void
+}
 
-  /** The cache has the result of an operation. */
-  function read(kind: OperationKind, result: Result): void {
-    if (kind === 'subscription') position = positionOf(result) ?? position
-    else position ??= result.extensions?.position
-    const deleted = kind === 'query' ? [] : deletedBy(result.data)
+/** What a library keeps of an operation that it has sent. */
+export interface Operation {
+  readonly headers: Readonly<Record<string, string>>
+  /** What was deleted since it was sent. */
+  readonly deleted: readonly Deleted[]
+  /** The library has the result in its cache. */
+  read(result: Result): void
+  /** The operation has a result, or gets none. */
+  end(): void
+}
+
+/** What a cache does for the package. */
+export interface Cache {
+  /**
+   * Removes objects that were deleted. A query that was sent before a deletion can bring its objects back: then they are removed again when
+   * its result has arrived.
+   */
+  remove?(deleted: readonly Deleted[]): void
+  /** Forgets everything, and reads again what is shown. */
+  forget(): void
+}
+
+/** Connects a library to the gateway. */
+export function connect(options: ClientOptions, { remove = () => {}, forget }: Cache) {
+  const core = createCore(options, () => {
+    running.clear()
+    positions.forget()
+    forget()
+  })
+  const running = new Set<Deleted[]>()
+  const positions = createPositions()
+
+  function removeAll(deleted: readonly Deleted[]): void {
     if (deleted.length === 0) return
     for (const since of running) since.push(...deleted)
     remove(deleted)
@@ -34,36 +57,53 @@ export function connect(options: ClientOptions, remove: (deleted: readonly Delet
   return {
     fetch: core.fetch,
     close: core.close,
-    read,
-    headersOf(kind: OperationKind, action?: string): Record<string, string> {
-      if (kind === 'mutation') return { ...mutationHeaders(action) }
-      return position === undefined ? { 'x-position': 'yes' } : {}
-    },
-    /** A query is sent. Call the returned function when the cache has its result, or when it has none. */
-    start(): () => void {
+    /** An operation is sent. */
+    begin(kind: OperationKind, action?: string): Operation {
+      const isQuery = kind === 'query'
       const since: Deleted[] = []
-      running.add(since)
-      return () => {
-        if (running.delete(since) && since.length > 0) remove(since)
+      if (isQuery) running.add(since)
+      const asked = isQuery ? positions.ask() : undefined
+      return {
+        deleted: since,
+        headers: { ...(kind === 'mutation' && mutationHeaders(action)), ...(asked && { 'x-position': 'yes' }) },
+        read(result) {
+          asked?.settle(result.extensions?.position)
+          if (kind === 'mutation') removeAll(deletedBy(result.data))
+        },
+        end() {
+          asked?.settle()
+          if (running.delete(since) && since.length > 0) remove(since)
+        },
       }
     },
     /**
-     * Subscribes. `events` begin where the first query of the page was read, or after the last event that has arrived, unless the variable
-     * `after` is given. An operation that the gateway rejects has a result with errors, as that of a query has.
+     * Subscribes. `events` begin where the page was read, or after the last event of the same subscription, unless the variable `after`
+     * is given. An operation that the gateway rejects has a result with errors, as that of a query has.
      */
     subscribe(request: GraphQLRequest, sink: Sink): () => void {
-      return core.subscribe(continueAfter(request, request.variables?.['after'] ?? position), {
-        next(result) {
-          sink.next(result)
-          read('subscription', result)
+      const followed = positions.follow(request)
+      const hasAfter = request.variables?.['after'] != null
+      const stop = core.subscribe(
+        request,
+        {
+          next(result) {
+            sink.next(result)
+            followed.moveTo(positionOf(result))
+            removeAll(deletedBy(result.data))
+          },
+          complete: () => sink.complete(),
+          error(error) {
+            if (!(error instanceof RequestError)) return sink.error(error)
+            sink.next({ data: null, errors: error.errors })
+            sink.complete()
+          },
         },
-        complete: () => sink.complete(),
-        error(error) {
-          if (!(error instanceof RequestError)) return sink.error(error)
-          sink.next({ data: null, errors: error.errors })
-          sink.complete()
-        },
-      })
+        hasAfter ? undefined : followed.start,
+      )
+      return () => {
+        followed.end()
+        stop()
+      }
     },
   }
 }

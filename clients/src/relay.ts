@@ -9,14 +9,14 @@ import {
   type OperationDescriptor,
   RecordSource,
   type RequestParameters,
+  ROOT_ID,
   ROOT_TYPE,
   Store,
 } from 'relay-runtime'
 import type { ClientOptions } from './core.ts'
 import type { Deleted } from './deleted.ts'
-import { readResult } from './fetch.ts'
 import { possibleTypes } from './generated.ts'
-import { connect, fieldOf, type OperationKind, rowsAfter } from './library.ts'
+import { type Closable, connect, fieldOf, type OperationKind, rowsAfter } from './library.ts'
 import type { GraphQLRequest, Result } from './request.ts'
 
 /** The options of all clients, and those of Relay's environment besides its network and store. */
@@ -28,9 +28,14 @@ export type RelayOptions = Omit<ClientOptions, 'batch'> &
  * are kept with them: `@catch` reads them, also when a page shows the fields again. A mutation with `cacheConfig: { metadata: { action } }`
  * is executed once, however often it is sent with the same `action`.
  */
-export function createRelayEnvironment(options: RelayOptions): Environment {
+export function createRelayEnvironment(options: RelayOptions): Environment & Closable {
   const { url, documents, missingFieldHandlers, handlerProvider, ...config } = options
-  const connection = connect(options, (deleted) => removeDeleted(environment, store, deleted))
+  const getDataID = config.getDataID ?? dataIdOf
+  const recordOf = ({ __typename, id }: Deleted) => String(getDataID({ id }, __typename))
+  const connection = connect(options, {
+    remove: (deleted) => removeDeleted(environment, store, deleted.map(recordOf)),
+    forget: () => forgetAll(environment, store),
+  })
   const store = new ActiveStore(new RecordSource())
 
   const requestFor = ({ id, text, name }: RequestParameters, variables: object): GraphQLRequest => {
@@ -42,28 +47,27 @@ export function createRelayEnvironment(options: RelayOptions): Environment {
     (params, variables, { metadata }) =>
       Observable.create((sink) => {
         const kind = params.operationKind as OperationKind
-        const finish = kind === 'query' ? connection.start() : () => {}
+        const sent = connection.begin(kind, metadata?.['action'] as string | undefined)
         const aborted = new AbortController()
-        const headers = connection.headersOf(kind, metadata?.['action'] as string | undefined)
         connection
           .fetch(url, {
             method: 'POST',
-            headers: { 'content-type': 'application/json', ...headers },
+            headers: { 'content-type': 'application/json', ...sent.headers },
             body: JSON.stringify(requestFor(params, variables)),
             signal: aborted.signal,
           })
-          .then(readResult)
+          .then((response) => response.json() as Promise<Result>)
           .then((result) => {
             sink.next(result as never)
             // Now the store has the data.
             if (hasFailed(result))
               environment.commitUpdate((proxy) => (proxy as unknown as Invalidating).invalidateStore())
-            connection.read(kind, result)
+            sent.read(result)
             sink.complete()
           })
           .catch((error: Error) => sink.error(error))
         return () => {
-          finish()
+          sent.end()
           aborted.abort()
         }
       }),
@@ -72,23 +76,30 @@ export function createRelayEnvironment(options: RelayOptions): Environment {
   )
   const environment: Environment = new Environment({
     ...config,
+    getDataID,
     network,
     store,
     handlerProvider: (name) =>
       name === 'connection' ? keepPages(store) : (handlerProvider ?? DefaultHandlerProvider)(name),
-    missingFieldHandlers: [...(missingFieldHandlers ?? []), readById],
+    missingFieldHandlers: [...(missingFieldHandlers ?? []), readById(recordOf)],
   })
-  return environment
+  return Object.assign(environment, { close: connection.close })
 }
 
-/** An object of a list is in the store already. */
-const readById: MissingFieldHandler = {
+/** Objects of different types can have the same id. */
+const dataIdOf: NonNullable<EnvironmentConfig['getDataID']> = ({ id }, type) =>
+  id == null ? undefined : `${type}:${id}`
+
+/** An object of a list is in the store already. `node` may be an object of each type: it is read if several have the id. */
+const readById = (recordOf: (object: Deleted) => string): MissingFieldHandler => ({
   kind: 'linked',
-  handle(field, record, args) {
-    const isById = field.name === 'node' || possibleTypes['Node']?.some((type) => fieldOf(type) === field.name)
-    return isById && record?.getType() === ROOT_TYPE ? args['id'] : undefined
+  handle(field, record, { id }, records) {
+    if (record?.getType() !== ROOT_TYPE) return undefined
+    const types = (possibleTypes['Node'] ?? []).filter((type) => field.name === 'node' || field.name === fieldOf(type))
+    const known = types.map((__typename) => recordOf({ __typename, id })).filter((dataId) => records.get(dataId))
+    return known.length === 1 ? known[0] : undefined
   },
-}
+})
 
 /** A field failed, and is null: the next page that shows it asks again. A field that the token may not read would fail again. */
 const hasFailed = ({ data, errors = [] }: Result): boolean =>
@@ -153,8 +164,8 @@ type StoredRecord = Readonly<
 >
 
 /** Removes objects from all lists, and reads the queries that are shown again. Others are read again when they are shown. */
-function removeDeleted(environment: Environment, store: ActiveStore, deleted: readonly Deleted[]): void {
-  const ids = new Set(deleted.map(({ id }) => id))
+function removeDeleted(environment: Environment, store: ActiveStore, deleted: readonly string[]): void {
+  const ids = new Set(deleted)
   environment.commitUpdate((proxy) => {
     const source = store.getSource()
     const records = source.getRecordIDs().map((id) => [id, (source.get(id) ?? {}) as unknown as StoredRecord] as const)
@@ -170,6 +181,26 @@ function removeDeleted(environment: Environment, store: ActiveStore, deleted: re
     for (const id of ids) proxy.delete(id)
     ;(proxy as unknown as Invalidating).invalidateStore()
   })
+  readShown(environment, store)
+}
+
+/** Empties the store, and reads the queries that are shown again. */
+function forgetAll(environment: Environment, store: ActiveStore): void {
+  environment.commitUpdate((proxy) => {
+    const source = store.getSource()
+    const root = proxy.getRoot()
+    for (const key of Object.keys(source.get(ROOT_ID) ?? {})) {
+      // The names of these begin with two underscores. The others are missing then.
+      if (!/^__(id|typename)$/.test(key)) root.setValue(undefined, key)
+    }
+    for (const id of source.getRecordIDs()) if (id !== ROOT_ID) proxy.delete(id)
+    ;(proxy as unknown as Invalidating).invalidateStore()
+  })
+  store.reading.clear()
+  readShown(environment, store)
+}
+
+function readShown(environment: Environment, store: ActiveStore): void {
   for (const { operation } of store.active) {
     const { identifier } = operation.request
     if (store.reading.has(identifier)) continue

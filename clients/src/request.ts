@@ -53,8 +53,13 @@ export function requestOf(
   return { query: print(document as never), ...body }
 }
 
-/** Whether a request may write. A document without a text might. */
-export const isMutation = ({ query }: GraphQLRequest): boolean => query === undefined || /\bmutation\b/.test(query)
+/** Whether a document may write, by its text or its parsed operations. One of which only the id is known might. */
+export function isMutation(document: string | object): boolean {
+  const { definitions } = document as { readonly definitions?: readonly { readonly operation?: string }[] }
+  if (definitions) return definitions.some(({ operation }) => operation === 'mutation')
+  const text = typeof document === 'string' || document instanceof String ? String(document) : ''
+  return !/[{]/.test(text) || /\bmutation\b/.test(text)
+}
 
 /** The position after a result, in the log of events: an event names its own in its id. */
 export function positionOf({ data, extensions }: Result): string | undefined {

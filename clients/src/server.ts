@@ -36,7 +36,7 @@ export const tokenDocument = `mutation CreateToken($input: CreateAccessTokenInpu
  * |---|---|
  * | 200 | `{ accessToken, expiresAt, expiresInSeconds }` |
  * | 401 | Nobody is signed in |
- * | 429, 503 | The gateway answered so, with its `Retry-After`. 503 also if it did not answer |
+ * | 429, 503 | The gateway answered so, with its `Retry-After`. 503 also if it did not answer, or a proxy answered 502 or 504 |
  * | 500 | Another attempt fails too. `{ code, message }` says why, such as API_KEY_REJECTED or DOCUMENT_NOT_TRUSTED |
  */
 export function createTokenHandler(options: TokenHandlerOptions): (request: Request) => Promise<Response> {
@@ -85,7 +85,9 @@ async function createToken(options: TokenServerOptions, input: TokenInput): Prom
   }
   const [userError] = userErrors ?? []
   if (userError) return failure(500, userError.code, userError.message)
-  const code = error?.extensions?.code ?? 'NO_TOKEN'
+  // A proxy answers 502 and 504 while the gateway starts again.
+  const isDown = [502, 503, 504].includes(response.status)
+  const code = error?.extensions?.code ?? (isDown ? 'GATEWAY_UNREACHABLE' : 'NO_TOKEN')
   if (code === 'UNAUTHENTICATED') {
     return failure(
       500,
@@ -93,8 +95,9 @@ async function createToken(options: TokenServerOptions, input: TokenInput): Prom
       'The gateway rejects the API key of the token backend: it was revoked, or has expired.',
     )
   }
-  const status = [429, 503].includes(response.status) ? response.status : 500
-  const message = error?.message ?? `The gateway answered ${response.status} without a token.`
+  const status = isDown ? 503 : response.status === 429 ? 429 : 500
+  const type = response.headers.get('content-type') ?? 'no content type'
+  const message = error?.message ?? `${url} answered ${response.status} (${type}) without a token.`
   return failure(status, code, message, response.headers.get('retry-after'))
 }
 

@@ -4,8 +4,13 @@ import { errorsOf, type FieldError, RequestError, TokenError } from './errors.ts
 import { continueAfter, type GraphQLRequest, positionOf, type Result } from './request.ts'
 import type { WaitReason, Waits } from './waits.ts'
 
-/** Subscribes. Returns a function that ends the subscription. */
-export type Subscribe = (request: GraphQLRequest, sink: Sink) => () => void
+/**
+ * Subscribes. Returns a function that ends the subscription.
+ *
+ * @param start returns the position after which events begin. For another person they begin at present
+ */
+export type Subscribe = (request: GraphQLRequest, sink: Sink, start?: Start) => () => void
+export type Start = () => Promise<string | undefined>
 
 export interface Sink<Failure = Error> {
   next(result: Result): void
@@ -28,10 +33,15 @@ interface Connection {
   headersOf(token: string | undefined): Record<string, string>
   /** Ends all subscriptions. */
   readonly signal: AbortSignal
+  /** Ends with the person who is signed in. */
+  stay(): AbortSignal
 }
 
 /** The gateway sends something every 12 seconds: a connection that is silent is dead, as after the sleep of a device. */
 const maxSilenceMilliseconds = 30_000
+
+/** The attempts of a connection that has lasted for this long are forgotten. */
+const stableMilliseconds = 5_000
 
 /** Creates the subscriptions of a client. */
 export function createSubscribe(connection: Connection): Subscribe {
@@ -39,44 +49,60 @@ export function createSubscribe(connection: Connection): Subscribe {
   const isStream = connection.transport === 'stream'
   const transport = isStream ? createStreams(connection) : createSocket(connection)
 
-  return (request, sink) => {
+  return (request, sink, start) => {
     const stopped = new AbortController()
     const signal = AbortSignal.any([stopped.signal, connection.signal])
     // Asks for the position before there is an event.
     const asked = { ...request, extensions: { ...request.extensions, position: true } }
-    let current: GraphQLRequest = asked
+    let current: GraphQLRequest | undefined
+    /** Ends with the person for whom `current` is. */
+    let stay: AbortSignal | undefined
     let attempt = 0
+    let waiter = { isWoken: false }
+    let connectedAt = 0
     let token: string | undefined
     let isRenewed = false
 
     /** Passes on a result, and remembers where the next connection continues. */
     function receive(result: Result): void {
-      attempt = 0
+      // A gateway that ends each stream after its first result is not asked at once for ever.
+      if (performance.now() - connectedAt > stableMilliseconds) {
+        attempt = 0
+        waiter = { isWoken: false }
+      }
       isRenewed = false
-      waits.wake()
-      current = continueAfter(current, positionOf(result))
+      waits.wake(performance.now())
+      current = continueAfter(current ?? asked, positionOf(result))
       if (result.data || result.errors) sink.next(result)
     }
 
     /**
      * Subscribes once.
      *
-     * @returns whether the subscription is over. It is not when the tab was hidden
+     * @returns whether the subscription is over. It is not when the tab was hidden, or the person has left
      * @throws what broke the connection, or ended the subscription
      */
     async function connect(): Promise<boolean> {
       if (isStream) await untilShown(signal)
       token = await readToken()
+      const person = connection.stay()
+      if (stay !== person) current = stay || !start ? asked : continueAfter(asked, await start())
+      stay = person
+      const request = current ?? asked
       if (signal.aborted) return true
+      if (person.aborted) return false
+      connectedAt = performance.now()
       let leave = () => {}
       const left = new AbortController()
       const over = new Promise<boolean>((resolve, reject) => {
         const onEvent = { signal: left.signal }
         signal.addEventListener('abort', () => resolve(true), onEvent)
+        person.addEventListener('abort', () => resolve(false), onEvent)
         const hide = () => isStream && document.hidden && resolve(false)
         globalThis.document?.addEventListener('visibilitychange', hide, onEvent)
-        leave = transport(current, {
+        leave = transport(request, {
           next(result) {
+            if (signal.aborted || person.aborted) return
             if (!result.data && outcomeOf(result)) reject(new RequestError(result.errors ?? []))
             else receive(result)
           },
@@ -103,7 +129,7 @@ export function createSubscribe(connection: Connection): Subscribe {
         if ((await readToken(token).catch(recover)) === token) throw error
       } else {
         attempt += 1
-        await waits.wait(attempt, outcome, undefined, signal)
+        await waits.wait(attempt, outcome, undefined, signal, waiter)
         isRenewed = false
       }
     }
@@ -120,7 +146,7 @@ export function createSubscribe(connection: Connection): Subscribe {
 }
 
 /** One WebSocket for all subscriptions. A browser sends no headers with it: the credential is in its first message. */
-function createSocket({ url, readToken, headersOf }: Connection): Transport {
+function createSocket({ url, readToken, headersOf, stay }: Connection): Transport {
   const keepAlive = maxSilenceMilliseconds / 2
   let timer: ReturnType<typeof setTimeout> | undefined
   const open = () => {
@@ -140,9 +166,16 @@ function createSocket({ url, readToken, headersOf }: Connection): Transport {
     return client
   }
   let socket: Client | undefined
+  let owner: AbortSignal | undefined
   return (request, sink) => {
     // Servers that render pages may have no WebSocket.
-    socket ??= open()
+    if (!socket || owner?.aborted) {
+      const opened = open()
+      socket = opened
+      owner = stay()
+      // It has the token of the person.
+      owner.addEventListener('abort', () => opened.terminate(), { once: true })
+    }
     // The protocol requires a text next to the id of a document.
     return socket.subscribe({ query: '', ...request } as { query: string }, {
       next: (result) => sink.next(result as Result),
@@ -159,7 +192,8 @@ function createStreams({ url, fetch }: Connection): Transport {
     async function fetchFn(input: string, init: RequestInit): Promise<Response> {
       try {
         const response = await fetch(input, init)
-        if (response.ok) return endSilence(response, init.signal)
+        const isStream = response.headers.get('content-type')?.startsWith('text/event-stream')
+        if (response.ok && isStream) return endSilence(response, init.signal)
         const { errors = [] } = (await response.json()) as { errors?: FieldError[] }
         throw new RequestError(errors)
       } catch (error) {

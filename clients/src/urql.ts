@@ -1,10 +1,14 @@
 import {
   Client,
   type CombinedError,
+  composeExchanges,
   type Exchange,
   fetchExchange,
+  makeErrorResult,
   makeOperation,
   mapExchange,
+  type Operation,
+  type OperationResult,
   type RequestPolicy,
   stringifyDocument,
   stringifyVariables,
@@ -15,16 +19,34 @@ import {
   type CacheExchangeOpts,
   cacheExchange,
   type DataFields,
+  type Entity,
   type FieldInfo,
+  type ResolveInfo,
   type Resolver,
   type UpdateResolver,
+  type Variables,
 } from '@urql/exchange-graphcache'
 import { relayPagination } from '@urql/exchange-graphcache/extras'
+import {
+  filter,
+  fromArray,
+  fromPromise,
+  fromValue,
+  makeSubject,
+  merge,
+  mergeMap,
+  pipe,
+  type Source,
+  share,
+  switchMap,
+  tap,
+} from 'wonka'
 import type { ClientOptions } from './core.ts'
-import { deletedBy } from './deleted.ts'
+import { deletedBy, withoutDeleted } from './deleted.ts'
 import { createWithheld, errorsOf } from './errors.ts'
 import * as schema from './generated.ts'
-import { connect, fieldOf, type OperationKind } from './library.ts'
+import { type Closable, connect, fieldOf, type Operation as Sent } from './library.ts'
+import { personChanged } from './person.ts'
 import { type Result, requestOf } from './request.ts'
 
 export interface UrqlOptions extends Omit<ClientOptions, 'batch'> {
@@ -41,47 +63,73 @@ export interface UrqlOptions extends Omit<ClientOptions, 'batch'> {
  * gets the error again. A mutation with `{ action }` is executed once, however often it is sent with the same `action`:
  * `client.mutation(document, variables, { action })`.
  */
-export function createUrqlClient(options: UrqlOptions): Client {
+export function createUrqlClient(options: UrqlOptions): Client & Closable {
   const { exchanges = [], cache = cacheOptions, requestPolicy = 'cache-first', url, documents } = options
-  const connection = connect(options)
+  const forgotten = makeSubject<void>()
+  const connection = connect(options, { forget: () => forgotten.next() })
+  /** The queries and mutations that were sent. */
+  const running = new Map<number, Sent>()
   const prepare = mapExchange({
     onOperation({ kind, context, extensions, ...request }) {
+      running.get(request.key)?.end()
+      if (kind === 'teardown') {
+        running.delete(request.key)
+        return undefined
+      }
       const { fetchOptions, action } = context as typeof context & { readonly action?: string }
       const { headers, ...init } = (typeof fetchOptions === 'function' ? fetchOptions() : fetchOptions) ?? {}
-      const own = connection.headersOf(kind as OperationKind, action)
+      const sent = connection.begin(kind, action)
+      running.set(request.key, sent)
       const { documentId } = documents === 'persisted' ? requestOf(request.query, {}, documents) : {}
       const persisted = documentId !== undefined && { persistedQuery: { version: 1 as const, sha256Hash: documentId } }
       return makeOperation(
         kind,
         { ...request, extensions: { ...extensions, ...persisted } },
-        { ...context, fetchOptions: { ...init, headers: { ...Object.fromEntries(new Headers(headers)), ...own } } },
+        {
+          ...context,
+          fetchOptions: { ...init, headers: { ...Object.fromEntries(new Headers(headers)), ...sent.headers } },
+        },
       )
     },
-    onResult: ({ operation, data, extensions }) =>
-      operation.kind === 'subscription'
-        ? undefined
-        : connection.read(operation.kind as OperationKind, { data, extensions } as Result),
+    onResult(result) {
+      const { operation, data, extensions } = result
+      const sent = running.get(operation.key)
+      running.delete(operation.key)
+      sent?.read({ data, extensions } as Result)
+      sent?.end()
+      const left = withoutDeleted(data, sent?.deleted ?? [])
+      if (left === data) return undefined
+      // What counts the objects is read again.
+      const { kind, context } = operation
+      queueMicrotask(() =>
+        client.reexecuteOperation(makeOperation(kind, operation, { ...context, requestPolicy: 'network-only' })),
+      )
+      return { ...result, data: left }
+    },
   })
-  const client = new Client({
+  const send = subscriptionExchange({
+    forwardSubscription: (_, { query, variables }) => ({
+      subscribe: (sink) => ({
+        unsubscribe: connection.subscribe(
+          requestOf(query, variables ?? {}, documents, stringifyDocument),
+          sink as never,
+        ),
+      }),
+    }),
+  })
+  const client: Client = new Client({
     url,
     fetch: connection.fetch,
     preferGetMethod: false,
     requestPolicy,
     exchanges: [
-      typeof cache === 'function' ? cache : cacheExchange(cache),
-      ...exchanges,
-      prepare,
-      fetchExchange,
-      subscriptionExchange({
-        forwardSubscription: (_, { query, variables }) => ({
-          subscribe: (sink) => ({
-            unsubscribe: connection.subscribe(
-              requestOf(query, variables ?? {}, documents, stringifyDocument),
-              sink as never,
-            ),
-          }),
-        }),
-      }),
+      eachPerson(forgotten.source, [
+        typeof cache === 'function' ? cache : cacheExchange(cache),
+        ...exchanges,
+        prepare,
+        fetchExchange,
+        send,
+      ]),
     ],
   })
   // A key is the hash of a document and its variables. The cache takes the result of a mutation for that of the last one with the same
@@ -92,7 +140,55 @@ export function createUrqlClient(options: UrqlOptions): Client {
     key -= 1
     return executeMutation({ ...request, key }, context)
   }
-  return client
+  return Object.assign(client, { close: connection.close })
+}
+
+/** Sends with new exchanges, whose cache is empty, when the person has changed. */
+function eachPerson(forgotten: Source<void>, exchanges: Exchange[]): Exchange {
+  const all = composeExchanges(exchanges)
+  return ({ client, dispatchDebug }) => {
+    return (operations) => {
+      const active = new Map<number, Operation>()
+      const shared = pipe(
+        operations,
+        tap((operation) => {
+          if (operation.kind === 'teardown') active.delete(operation.key)
+          else active.set(operation.key, operation)
+        }),
+        share,
+      )
+      const begin = (left: readonly Operation[]): Source<OperationResult> => {
+        // The pages show nothing until they have the results of the new person.
+        const emptied = left.flatMap((operation): OperationResult[] => {
+          if (operation.kind === 'mutation') return [makeErrorResult(operation, personChanged())]
+          return operation.kind === 'query' ? [{ operation, data: undefined, stale: true, hasNext: true }] : []
+        })
+        // Exchanges split their operations, and all parts must be there first.
+        const again = pipe(
+          fromPromise(Promise.resolve()),
+          mergeMap(() => fromArray(left.filter(({ key, kind }) => kind !== 'mutation' && active.has(key)))),
+        )
+        for (const { key, kind } of left) if (kind === 'mutation') active.delete(key)
+        const send = all({
+          client,
+          dispatchDebug,
+          forward: (rest) =>
+            pipe(
+              rest,
+              filter(() => false),
+            ) as never,
+        })
+        return merge([fromArray(emptied), send(merge([shared, again]))])
+      }
+      return pipe(
+        merge([fromValue(undefined), forgotten]),
+        switchMap(() => begin([...active.values()])),
+        tap(({ operation: { key, kind } }) => {
+          if (kind === 'mutation') active.delete(key)
+        }),
+      )
+    }
+  }
 }
 
 /**
@@ -105,20 +201,77 @@ export function createUrqlClient(options: UrqlOptions): Client {
 export const withheld = (error: CombinedError | undefined, path: string): string | undefined =>
   createWithheld(errorsOf(error))(path)
 
-/** Joins the pages of a list. `relayPagination` finds no list without arguments, and skips an empty page, even if it is the end. */
+/**
+ * Joins the pages of a list. `relayPagination` finds no list without arguments, skips an empty page, even if it is the end, and joins pages
+ * between which rows are missing.
+ */
 const joinPages = (): Resolver => {
   const join = relayPagination()
   return (parent, args, cache, info) => {
     const page = cache.resolve(info.parentKey, info.parentFieldKey) as string | null
     const end = cache.resolve(page, 'pageInfo') as string | null
-    const joined = join(parent, args, cache, info) as { readonly pageInfo: object } | undefined
+    const chained = chainOf(cache, info, args)
+    const inspectFields = (entity: Entity) => cache.inspectFields(entity).filter((field) => chained.has(field.fieldKey))
+    const pages: Cache = Object.assign(Object.create(cache), { inspectFields })
+    const joined = join(parent, args, pages, info) as { readonly pageInfo: object } | undefined
     if (!joined) return page as DataFields | null
     const { pageInfo, ...rows } = joined
     // A query that selects it then reads the list again.
     if (!end && !args['after']) return rows as DataFields
-    const isEnd = args['after'] && cache.resolve(end, 'hasNextPage') === false
+    const isEnd = args['after'] && chained.has(info.parentFieldKey) && cache.resolve(end, 'hasNextPage') === false
     return { ...rows, pageInfo: { ...pageInfo, ...(isEnd && { hasNextPage: false }) } } as DataFields
   }
+}
+
+/** Names the list of a page. */
+const listOf = ({ fieldName, arguments: args }: Pick<FieldInfo, 'fieldName' | 'arguments'>) =>
+  stringifyVariables({ ...args, fieldName, first: null, last: null, after: null, before: null })
+
+/** The ids of the objects of a page, by its edges or its nodes. */
+function rowsOf(cache: Cache, page: string): string[] {
+  const edges = (cache.resolve(page, 'edges') ?? []) as string[]
+  const nodes = (cache.resolve(page, 'nodes') ?? []) as string[]
+  return nodes.length > 0 ? nodes : edges.map((edge) => String(cache.resolve(edge, 'node')))
+}
+
+/**
+ * The pages of a list that follow each other: each begins at the cursor at which another one ends, or continues the rows of those before it.
+ * When the first page was read again after something was inserted, the rows between it and the next one are unknown. The cursors of a page
+ * from which something was deleted are unknown until it is read again.
+ */
+function chainOf(cache: Cache, { parentKey, fieldName }: ResolveInfo, args: Variables): ReadonlySet<string> {
+  const list = listOf({ fieldName, arguments: args })
+  const pages = cache.inspectFields(parentKey).flatMap((field) => {
+    const page = cache.resolve(parentKey, field.fieldKey)
+    if (field.fieldName !== fieldName || listOf(field) !== list || typeof page !== 'string') return []
+    const { after = null, before = null } = field.arguments ?? {}
+    const cursorOf = (name: string) => cache.resolve(cache.resolve(page, 'pageInfo') as string | null, name)
+    const ids = rowsOf(cache, page)
+    return [{ key: field.fieldKey, after, before, start: cursorOf('startCursor'), end: cursorOf('endCursor'), ids }]
+  })
+  const firsts = pages.filter(({ after, before }) => after === null && before === null)
+  // Without the first one, they are what is left of the list.
+  if (firsts.length === 0) return new Set(pages.map(({ key }) => key))
+  const chained = new Set(firsts)
+  let rows = firsts.flatMap(({ ids }) => ids)
+  const areKnown = (ids: readonly string[]) => ids.length > 0 && ids.every((id) => rows.includes(id))
+  for (let size = 0; size < chained.size; ) {
+    size = chained.size
+    for (const page of pages) {
+      if (chained.has(page)) continue
+      const { after, before, ids } = page
+      const continues =
+        after === null
+          ? [...chained].some(({ start }) => start == null || start === before) ||
+            areKnown(ids.slice(ids.indexOf(rows[0] ?? '')))
+          : [...chained].some(({ end }) => end == null || end === after) ||
+            areKnown(ids.slice(0, ids.indexOf(rows.at(-1) ?? '') + 1))
+      if (!continues) continue
+      chained.add(page)
+      rows = after === null ? [...new Set([...ids, ...rows])] : [...new Set([...rows, ...ids])]
+    }
+  }
+  return new Set([...chained].map(({ key }) => key))
 }
 
 /** An object of a list is in the cache already. */
@@ -147,8 +300,6 @@ const forget: UpdateResolver = (result, _, cache) => {
 /** Lets pages read lists and numbers again. Of a list with several pages only one would be read: they are kept, without what was deleted. */
 function recount(cache: Cache, entity: string, names: readonly string[], deleted: readonly (string | null)[]): void {
   const fields = cache.inspectFields(entity).filter(({ fieldName }) => names.includes(fieldName))
-  const listOf = ({ fieldName, arguments: args }: FieldInfo) =>
-    stringifyVariables({ ...args, fieldName, first: null, last: null, after: null, before: null })
   const isNext = ({ arguments: args }: FieldInfo) => Boolean(args?.['after'] ?? args?.['before'])
   const grown = new Set(fields.filter(isNext).map(listOf))
   for (const field of fields) {

@@ -17,7 +17,7 @@ find node_modules/@prisma/client/runtime -name 'query_compiler_*' ! -name 'query
 mkdir -p "$target"
 mkdir "$target/docs"
 # The pages at /guides.
-cp -R docs/*.md docs/*.svg docs/recipes "$target/docs"
+cp -R docs/*.md docs/*.svg docs/recipes docs/start "$target/docs"
 cp -R package.json README.md bin prisma src node_modules "$target"
 printf '%s\n' "$commit" >"$target/.commit"
 # Everyone may read it, and no one may change it.

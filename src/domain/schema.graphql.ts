@@ -3,7 +3,6 @@ import { buildSchemas, type Schemas, subgraphOf } from '../engine/graphql/operat
 import { type Entities, printSubgraph } from '../engine/graphql/schema/federation.ts'
 import { printSortedSchema as print } from '../engine/graphql/schema/semantic-nullability.ts'
 import { byPlatform } from './account/account.graphql.ts'
-// The order decides which type `node` prefers if rows of two types have the id.
 import './tenant/tenant.graphql.ts'
 import './user/user.graphql.ts'
 import './profile/profile.graphql.ts'

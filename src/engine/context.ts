@@ -5,10 +5,11 @@ import type { Model } from './db/data-model.ts'
 import type { Database } from './db/database.ts'
 import { createLoaders, type Loaders } from './db/read/loaders.ts'
 import { type RequestDatabase, type Sql, waitFor } from './db/sql.ts'
+import type { ViewerClient } from './db/trees.ts'
 import { type OwnedRows, rowsOf } from './db/write/owned-rows.ts'
 import { createIdempotency, type Idempotency } from './idempotency/idempotency.ts'
 import { createFairQueues, type FairQueues } from './limits/fair-queue.ts'
-import type { Budget } from './limits/rate-limit.ts'
+import type { Budget } from './limits/reservation.ts'
 import type { KeyRing } from './secrets/key-ring.ts'
 import type { Logger } from './telemetry/logger.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
@@ -95,16 +96,23 @@ export interface RequestRows {
   readonly sql: Sql
   /** Write the rows that the viewer may change. */
   readonly rows: OwnedRows
+  /** Prisma Client of the viewer: it reads the rows that the viewer may see (db/trees.ts). */
+  readonly db: ViewerClient
   /** Read the rows that the viewer may see. They remember these rows, so no two requests share them. */
   readonly loaders: Loaders
 }
 
 /** The operation of a subscription, as its source needs to know it. */
 export interface SubscribedOperation {
-  /** What executing the operation costs, in points. The first time is paid. */
-  readonly cost: number
   /**
-   * Takes points for work besides the first execution. Returns the budget with least left; undefined if none is
+   * Takes the points of the next execution. Those of the first one are taken already, and an execution takes them
+   * itself unless the source has. Returns the budget with least left; undefined if none is limited.
+   *
+   * @throws GatewayError RATE_LIMITED
+   */
+  reserve(): Promise<Budget | undefined>
+  /**
+   * Takes points for what the source reads of the log. Returns the budget with least left; undefined if none is
    * limited.
    *
    * @throws GatewayError RATE_LIMITED
@@ -129,6 +137,8 @@ export interface Context extends RequestServices, RequestRows {
   readonly log: Logger
   /** Only for the sources of subscriptions. */
   readonly subscription?: SubscribedOperation
+  /** Stands for one execution, for what its viewer may not see (graphql/schema/masked.ts). */
+  readonly execution?: object
   /** The trace of the request, if it is traced. */
   readonly trace: RequestTrace | undefined
 }
@@ -153,11 +163,10 @@ export function createContext(
     longModels: reading.longModels,
     maxLength: reading.maxLength,
   }
-  const within = (sql: Sql): RequestRows => ({
-    sql,
-    rows: rowsOf(sql, owner),
-    loaders: createLoaders(sql, database.reads, owner, limits),
-  })
+  const within = (sql: Sql): RequestRows => {
+    const loaders = createLoaders(sql, database.reads, owner, limits)
+    return { sql, rows: rowsOf(sql, owner), loaders, db: database.trees.of(loaders) }
+  }
   return { ...services, ...within(database.sql.for(statements)), within, viewer, client, log, trace }
 }
 

@@ -23,7 +23,7 @@ export const errorCodes = {
   PAYLOAD_TOO_LARGE: { status: 413, title: 'Body too large' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, title: 'Unsupported media type' },
   EXPECTATION_FAILED: { status: 417, title: 'Expectation failed' },
-  RATE_LIMITED: { status: 429, title: 'The key has reached a limit' },
+  RATE_LIMITED: { status: 429, title: 'Too many requests' },
   HEADERS_TOO_LARGE: { status: 431, title: 'Headers too large' },
   INTERNAL: { status: 500, title: 'Internal error' },
   SERVICE_UNAVAILABLE: { status: 503, title: 'Temporarily unavailable' },

@@ -30,7 +30,7 @@ export const mcp = routePlugin<McpOptions>(
     const all = [
       // The last tool with a name has it: a trusted document replaces none of the others.
       ...createDocumentTools(preparer, trustedDocuments),
-      ...routes.map((route) => createRouteTool(route, preparer)),
+      ...routes.filter(({ repeats }) => !repeats).map((route) => createRouteTool(route, preparer)),
       ...(isOpen ? [queryTool] : []),
       ...(isOpen && introspection ? [createSearchTool(preparer.schema)] : []),
     ]

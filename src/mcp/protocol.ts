@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest, LightMyRequestResponse } from 'fasti
 import { GatewayError } from '../engine/errors.ts'
 import { toHttpError } from '../engine/http/plugins/error-handler.ts'
 import { toProblem } from '../engine/http/problem.ts'
-import { packageVersion } from '../engine/telemetry/package-version.ts'
+import { buildVersion } from '../engine/telemetry/build-version.ts'
 import { clientOf } from '../engine/telemetry/usage.ts'
 import type { Arguments, Tool } from './route-tools.ts'
 
@@ -16,7 +16,7 @@ const maxLength = 32 * 1024
  * back.
  */
 const passedOn = /^(authorization|x-api-key|idempotency-key|traceparent|tracestate|(apollo)?graphql-client-\w+)$/
-const passedBack = /^(x-cost|ratelimit.*|retry-after|idempotent-replayed)$/
+const passedBack = /^(x-cost.*|ratelimit.*|retry-after|idempotent-replayed)$/
 
 function pick(headers: object, names: RegExp): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => names.test(name)))
@@ -76,7 +76,7 @@ type Call = (name: string, args: Arguments) => Promise<sdk.CallToolResult>
 
 /** Creates a server that has tools. It serves one connection, or one request over HTTP. */
 export function createServer(list: List, call: Call): sdk.Server {
-  const info = { name: 'fusion-gateway', version: packageVersion() }
+  const info = { name: 'fusion-gateway', version: buildVersion() }
   const server = new sdk.Server(info, { capabilities: { tools: {} } })
   server.setRequestHandler('tools/list', list)
   server.setRequestHandler('tools/call', ({ params }) => call(params.name, params.arguments ?? {}))

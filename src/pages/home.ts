@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { prefixOf } from '../engine/http/base-url.ts'
 import { createTextPages, faviconPath, isFromThisMachine, readPageFile, wantsPage } from '../engine/http/pages/page.ts'
 import { routePlugin } from '../engine/http/plugin.ts'
-import { packageVersion } from '../engine/telemetry/package-version.ts'
+import { buildVersion } from '../engine/telemetry/build-version.ts'
 
 interface Shown {
   readonly graphiql: boolean
@@ -97,7 +97,7 @@ export interface HomeOptions {
  * serves the icon.
  */
 export const home = routePlugin<HomeOptions>('home', (app, { graphiql, console, onlyTrusted, demoKey }) => {
-  const version = packageVersion()
+  const version = buildVersion()
   const sendTextPage = createTextPages()
   const icon = readPageFile('favicon.svg')
 

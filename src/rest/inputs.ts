@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
+import { maxPageSize } from '../engine/db/read/page.ts'
 import { type FieldError, GatewayError, invalidField, invalidInput } from '../engine/errors.ts'
-import { maxPageSize } from '../engine/graphql/schema/connection.ts'
 import { own } from '../engine/own.ts'
 import type { RouteInput } from './route.ts'
 

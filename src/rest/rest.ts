@@ -1,9 +1,10 @@
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { GraphQLSchema } from 'graphql'
+import type { ExecutionResult, GraphQLSchema } from 'graphql'
 import { requireScope } from '../engine/auth/scopes.ts'
 import type { Context, Services } from '../engine/context.ts'
+import { maxPageSize } from '../engine/db/read/page.ts'
 import { GatewayError } from '../engine/errors.ts'
 import {
   executeOperation,
@@ -14,7 +15,6 @@ import {
 import type { Operations } from '../engine/graphql/operation/operations.ts'
 import type { Values } from '../engine/graphql/operation/prepare/coerce-variables.ts'
 import type { PreparedOperation } from '../engine/graphql/operation/prepare/prepare.ts'
-import { maxPageSize } from '../engine/graphql/schema/connection.ts'
 import { fieldNamed } from '../engine/graphql/schema/deprecation.ts'
 import { metadataOf } from '../engine/graphql/schema/field-metadata.ts'
 import { prefixOf } from '../engine/http/base-url.ts'
@@ -52,9 +52,6 @@ export interface RestOptions {
 /** Serves the routes of the table. */
 export const rest = routePlugin<RestOptions>('rest', (app, options) => {
   for (const route of routes) serveRoute(app, route, options)
-  // Otherwise /users/ would be a user with an empty id.
-  const withoutId = new Set(routes.filter(({ url }) => url.endsWith('/:id')).map(({ url }) => url.replace(':id', '')))
-  for (const url of withoutId) app.all(url, (_request, reply) => reply.callNotFound())
 })
 
 function serveRoute(app: FastifyInstance, route: Route, { services, operations, authenticate }: RestOptions): void {
@@ -74,14 +71,18 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
     return made
   }
 
+  function compressKept(reply: FastifyReply, { kept }: OperationResponse, body: string): void {
+    if (kept) compressOnce(reply, { kept, name: `${route.url} body`, start: body, rest: '', body })
+  }
+
   function respond(
     request: FastifyRequest,
     reply: FastifyReply,
-    { kept }: OperationResponse,
+    response: OperationResponse,
     body: string,
     tag: string,
   ) {
-    if (kept) compressOnce(reply, { kept, name: `${route.url} body`, start: body, rest: '', body })
+    compressKept(reply, response, body)
     return respondConditionally(request, reply, body, 'viewer', tag)
   }
 
@@ -98,36 +99,51 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
     precondition: read && preconditionOf(request, read, variables),
   })
 
+  /** Sends a whole list without a tag, as a streamed one has none. */
+  function sendWhole(request: FastifyRequest, reply: FastifyReply, response: OperationResponse, body: string): string {
+    compressKept(reply, response, body)
+    if (request.method === 'HEAD') reply.headers(request.held.points?.dropResponse() ?? {})
+    reply.type('application/json; charset=utf-8')
+    return body
+  }
+
   async function respondWithList(request: FastifyRequest, reply: FastifyReply, variables: Values, connection: string) {
     const { query } = request as RouteInput
     const key = route.listKey ?? 'items'
     const isWhole = route.streams && query['limit'] === undefined && query['cursor'] === undefined
-    const page = isWhole ? { first: maxPageSize } : variables
-    const toRun = requestOf(request, page)
-    // Only a part of a streamed list would be kept.
-    const response = await operations.runOperation(isWhole ? { ...toRun, readsAnew: true } : toRun)
+    const goesOn = ({ data }: ExecutionResult) => data != null && hasNextPage(data, connection)
+    const pageOf = (result: ExecutionResult) => toPage(route, stored, connection, dataOf(route, result))
+    // The cursor keeps it apart from a page of the same length: of the whole list, a part is not kept.
+    const response = await operations.runOperation(
+      isWhole ? { ...requestOf(request, { first: maxPageSize, after: null }), goesOn } : requestOf(request, variables),
+    )
     reply.headers(response.headers)
-    const readPage = () => toPage(route, stored, connection, dataOf(route, response.result))
-    if (!isWhole) {
+    const { points } = request.held
+    if (!isWhole || response.kept || !goesOn(response.result)) {
       const [body = '', next] = derive(response, 'page', () => {
-        const { items, next } = readPage()
+        const { items, next } = pageOf(response.result)
         return [JSON.stringify({ [key]: items }), ...(next === undefined ? [] : [next])]
       })
+      if (isWhole) return sendWhole(request, reply, response, body)
       const link = next === undefined ? '' : `<${prefixOf(request)}${urlOfPage(route, query, next)}>; rel="next"`
       if (link !== '') reply.header('link', link)
       const [tag = ''] = derive(response, `tag ${link}`, () => [tagOf(body, link)])
       return respond(request, reply, response, body, weakTag(tag))
     }
-    const first = readPage()
+    const first = pageOf(response.result)
     reply.type('application/json; charset=utf-8')
-    if (request.method === 'HEAD') return reply.send()
-    // The cost of the first page covers the whole list.
+    if (request.method === 'HEAD') {
+      await points?.settle()
+      return reply.headers(points?.headers ?? {}).send()
+    }
+    // What the first page may cost covers the whole list.
     return streamList(key, first, async (after) => {
       // If the key is revoked meanwhile, no further page is read.
       await authenticate(request)
       const read = () => operations.executeAdmitted(requestOf(request, { first: maxPageSize, after }))
-      const next = await services.queues.operations.run(viewerOf(request), read)
-      return toPage(route, stored, connection, dataOf(route, next.result))
+      const { result } = await services.queues.operations.run(viewerOf(request), read)
+      if (!goesOn(result)) await points?.settle()
+      return pageOf(result)
     })
   }
 
@@ -166,6 +182,8 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
     onSend: compressResponse,
     async onRequest(request, reply) {
       reply.headers(deprecation)
+      const ignored = ignoredParametersOf(request, route)
+      if (ignored !== '') reply.header('x-ignored-parameters', ignored)
       await authenticate(request)
       // REST has no partial responses, so the viewer needs every scope.
       for (const scope of operation.scopes) requireScope(viewerOf(request), scope)
@@ -181,6 +199,26 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
         : respondWithList(request, reply, variables, route.connection)
     },
   })
+}
+
+/** The longest text of the header `x-ignored-parameters`. */
+const maxIgnoredLength = 500
+
+/**
+ * The names of the query parameters that the route does not read, in percent-encoding. Clients of the earlier service
+ * may send some, so they are not rejected, but `?email=a` would seem to be a filter.
+ *
+ * @returns an empty text if there are none
+ */
+function ignoredParametersOf({ url, query }: FastifyRequest, { parameters }: Route): string {
+  if (!url.includes('?')) return ''
+  const known = new Set(parameters.filter((one) => one.in === 'query').map(({ name }) => name))
+  const ignored = Object.keys(query as object).filter((name) => !known.has(name))
+  return ignored.map(encodeParameter).join(', ').slice(0, maxIgnoredLength)
+}
+
+function encodeParameter(name: string): string {
+  return encodeURIComponent(name.toWellFormed())
 }
 
 /** The body of a response. */
@@ -237,8 +275,14 @@ interface PageInfo {
   readonly endCursor: string | null
 }
 
+const pageInfoOf = (data: object, connection: string) => valueAt(data, `${connection}.pageInfo`) as PageInfo | undefined
+
+function hasNextPage(data: object, connection: string): boolean {
+  return pageInfoOf(data, connection)?.hasNextPage === true
+}
+
 function toPage({ response }: Route, { shape }: StoredOperation, connection: string, data: object): Page {
-  const { hasNextPage, endCursor } = valueAt(data, `${connection}.pageInfo`) as PageInfo
+  const { hasNextPage, endCursor } = pageInfoOf(data, connection) as PageInfo
   return {
     items: encode(shape, valueAt(data, response)) as unknown[],
     next: hasNextPage && endCursor !== null ? endCursor : undefined,

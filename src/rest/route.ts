@@ -76,6 +76,8 @@ export interface Route {
    * Texts of the MCP tool where those of REST speak of HTTP: its `description`, and those of parameters by their names.
    */
   readonly tool?: Readonly<Record<string, string>>
+  /** The route that this one repeats by another method. It needs no tool of MCP of its own. */
+  readonly repeats?: Route
   /** The connection that a list is read from, page by page. */
   readonly connection?: string
   /** Whether the whole list is streamed without `limit` and `cursor`. */

@@ -6,8 +6,9 @@ import { profileChange } from '../domain/profile/profile.input.ts'
 import { profileSelection } from '../domain/profile/profile.transfer.ts'
 import { newUser, userChange } from '../domain/user/user.input.ts'
 import { fullAccountSelection, fullUserSelection, userSelection } from '../domain/user/user.transfer.ts'
-import { maxPageSize } from '../engine/graphql/schema/connection.ts'
+import { maxPageSize } from '../engine/db/read/page.ts'
 import { filterText, id, integer, matching } from '../engine/input/rules.ts'
+import { own } from '../engine/own.ts'
 import { readIdList, readObject, readPageSize, readText } from './inputs.ts'
 import type { Parameter, Route } from './route.ts'
 
@@ -15,6 +16,11 @@ const userErrors = 'userErrors { code message field }'
 
 /** REST has the header `If-Match` for what is `expectedUpdatedAt` in GraphQL, so the body does not have this field. */
 const ifMatchInstead = { expected_updated_at: undefined }
+
+/** A body in which null leaves fields unchanged, as in the interface of the earlier service. GraphQL rejects it. */
+function withoutNulls(body: Record<string, unknown>, ...fields: readonly string[]): Record<string, unknown> {
+  return { ...body, ...Object.fromEntries(fields.map((field) => [field, own(body, field) ?? undefined])) }
+}
 
 /**
  * The id in a path. Swagger UI and Postman send the example, so that of a route that deletes its row or changes its
@@ -181,7 +187,7 @@ const userRoutes: readonly Route[] = [
     url: '/users',
     summary: 'List users',
     description:
-      'Streams all users of the tenant, oldest first. With `limit` or `cursor` it returns one page, and the header `Link` ' +
+      'Returns all users of the tenant, oldest first: more than 500 are streamed. With `limit` or `cursor` it returns one page, and the header `Link` ' +
       'with `rel="next"` if there are more. If a stream fails, the connection is closed before the end of the list.',
     operation: `query ListUsers($first: Int, $after: String) {
       users(first: $first, after: $after) { nodes { ${fullUserSelection} } pageInfo { hasNextPage endCursor } }
@@ -230,7 +236,9 @@ const userRoutes: readonly Route[] = [
       rules: userChange,
       example: { name: 'Rear Admiral Grace Hopper', phone: null },
     },
-    variables: (request) => ({ input: { ...readObject(request), ...ifMatchInstead, id: request.params['id'] } }),
+    variables: (request) => ({
+      input: { ...withoutNulls(readObject(request), 'name', 'email'), ...ifMatchInstead, id: request.params['id'] },
+    }),
     response: 'updateUser.user',
     component: 'User',
   },
@@ -248,45 +256,57 @@ const userRoutes: readonly Route[] = [
   },
 ]
 
-const maxAccountIds = 500
-
-const profileRoutes: readonly Route[] = [
-  {
-    method: 'GET',
-    url: '/fusion/profiles',
-    summary: 'Get profiles of accounts',
-    description:
-      'Returns the profiles in the order of the ids, each once. Unknown ids are ignored. The ids are in `account_ids`, or a JSON array ' +
-      'as the body of the GET, or the same in both.',
-    operation: `query GetProfiles($accountIds: [ID!]!) {
-      profiles(accountIds: $accountIds) { ${profileSelection} }
-    }`,
-    parameters: [
-      {
-        in: 'query',
-        name: 'account_ids',
-        variable: 'accountIds',
-        description: 'The ids of the accounts: a JSON array, the parameter repeated, or ids separated by commas.',
-        rules: z.array(id).max(maxAccountIds),
-        example: ['acc_demo_1_1', 'acc_demo_2_1'],
-      },
-    ],
-    body: {
+const getProfiles: Route = {
+  method: 'GET',
+  url: '/fusion/profiles',
+  summary: 'Get profiles of accounts',
+  description:
+    'Returns the profiles in the order of the ids, each once. Unknown ids are ignored. The ids are in `account_ids`, or a JSON array ' +
+    'as the body of the GET, or the same in both.',
+  operation: `query GetProfiles($accountIds: [ID!]!) {
+    profiles(accountIds: $accountIds) { ${profileSelection} }
+  }`,
+  parameters: [
+    {
+      in: 'query',
+      name: 'account_ids',
       variable: 'accountIds',
-      isOptional: true,
-      description: 'The ids of the accounts.',
-      rules: z.array(id).max(maxAccountIds),
+      description: 'The ids of the accounts: a JSON array, the parameter repeated, or ids separated by commas.',
+      rules: z.array(id).max(maxPageSize),
       example: ['acc_demo_1_1', 'acc_demo_2_1'],
     },
-    variables: (request) => ({ accountIds: readIdList(request, 'account_ids') }),
-    tool: {
-      description: 'Gets the profiles of accounts in the order of the ids, each once. Unknown ids are ignored.',
-      account_ids: 'The ids of the accounts.',
-    },
-    response: 'profiles',
-    listKey: 'profiles',
-    component: 'Profile',
+  ],
+  body: {
+    variable: 'accountIds',
+    isOptional: true,
+    description: 'The ids of the accounts.',
+    rules: z.array(id).max(maxPageSize),
+    example: ['acc_demo_1_1', 'acc_demo_2_1'],
   },
+  variables: (request) => ({ accountIds: readIdList(request, 'account_ids') }),
+  tool: {
+    description: 'Gets the profiles of accounts in the order of the ids, each once. Unknown ids are ignored.',
+    account_ids: 'The ids of the accounts.',
+  },
+  response: 'profiles',
+  listKey: 'profiles',
+  component: 'Profile',
+}
+
+/** The same for clients and proxies that cannot send a GET with a body. */
+const getProfilesByPost: Route = {
+  ...getProfiles,
+  method: 'POST',
+  summary: 'Get profiles of accounts by POST',
+  description:
+    'Reads as the GET does, for clients that cannot send a GET with a body. The ids are the body, in `account_ids`, or the same in both.',
+  operation: getProfiles.operation.replace('GetProfiles', 'GetProfilesByPost'),
+  repeats: getProfiles,
+}
+
+const profileRoutes: readonly Route[] = [
+  getProfiles,
+  getProfilesByPost,
   {
     method: 'GET',
     url: '/accounts/:id/profile',

@@ -21,7 +21,7 @@ import {
 } from 'graphql'
 import { recordKeyOf } from '../domain/resource.ts'
 import { type FieldError, GatewayError, invalidInput } from '../engine/errors.ts'
-import { maxListLength, type Values } from '../engine/graphql/operation/prepare/coerce-variables.ts'
+import type { Values } from '../engine/graphql/operation/prepare/coerce-variables.ts'
 import type { PreparedOperation, Preparer } from '../engine/graphql/operation/prepare/prepare.ts'
 import { metadataOf } from '../engine/graphql/schema/field-metadata.ts'
 import { own, recordOf } from '../engine/own.ts'
@@ -138,17 +138,28 @@ export function keepsNull(key: string): boolean {
 }
 
 /**
+ * Whether REST leaves out a field that has a value. A job that is tried again has the error of its last attempt, and
+ * clients of the earlier service take no job for failed that is not.
+ */
+function isLeftOut({ name }: ObjectShape, key: string, value: unknown): boolean {
+  return name === 'Job' && key === 'error' && own(value as object, 'status') !== 'FAILED'
+}
+
+/**
  * Encodes a value for REST: fields without a value are omitted, dates have colons, enum values are in lower case. JSON
  * objects are unchanged.
  *
  * `{ date_of_birth: '1990-05-17', gender: null, status: 'PENDING' }` ⇒ `{ date_of_birth: '1990:05:17', status:
  * 'pending' }`
+ *
+ * @param isOut which fields are left out although they have a value. Exports have all
  */
-export function encode(shape: Shape, value: unknown): unknown {
+export function encode(shape: Shape, value: unknown, isOut = isLeftOut): unknown {
   if (value === null || value === undefined) return null
-  if (shape.kind === 'list') return (value as unknown[]).map((item) => encode(shape.of, item))
+  if (shape.kind === 'list') return (value as unknown[]).map((item) => encode(shape.of, item, isOut))
   if (shape.kind === 'leaf') return encodeLeaf(shape.type, value)
-  const encoded = shape.fields.map(({ key, shape: field }) => [key, encode(field, own(value, key))] as const)
+  const shown = shape.fields.filter(({ key }) => !isOut(shape, key, value))
+  const encoded = shown.map(({ key, shape: field }) => [key, encode(field, own(value, key), isOut)] as const)
   return recordOf(encoded.filter(([key, field]) => field !== null || keepsNull(key)))
 }
 
@@ -171,20 +182,23 @@ export function enumValuesOf(type: GraphQLEnumType): string[] {
   return type.getValues().map(({ name }) => String(encodeLeaf(type, name)))
 }
 
+/** The most errors of a response, because a list can have thousands of wrong entries. */
+const maxErrors = 50
+
 /**
  * Checks variables against their types in the schema, and drops fields that an input type does not have. The errors of
  * graphql-js name GraphQL types, which REST clients do not know.
  *
  * @param variables the fields of input objects have their names in REST
  * @returns the variables to execute with
- * @throws GatewayError BAD_USER_INPUT with every field that is missing or has the wrong type, under its name in REST
+ * @throws GatewayError BAD_USER_INPUT with the fields that are missing or have the wrong type, by their names in REST
  */
 export function checkVariables(route: Route, { variableTypes }: StoredOperation, variables: Values): Values {
   const errors: FieldError[] = []
   const checked: [string, unknown][] = []
   for (const [name, type] of variableTypes) {
     const value = check(type, own(variables, name), name, (error) => {
-      errors.push({ ...error, field: restNameOf(route, error.field) })
+      if (errors.length < maxErrors) errors.push({ ...error, field: restNameOf(route, error.field) })
     })
     if (value !== undefined) checked.push([name, value])
   }
@@ -215,9 +229,6 @@ function check(type: GraphQLInputType, value: unknown, field: string, reject: (e
   }
   if (value == null) return value
   if (isListType(type)) {
-    if (Array.isArray(value) && value.length > maxListLength) {
-      return reject({ field, code: 'TOO_LONG', message: `must have at most ${maxListLength} entries` })
-    }
     if (Array.isArray(value)) return value.map((item, index) => check(type.ofType, item, `${field}[${index}]`, reject))
     return reject({ field, code: 'INVALID_TYPE', message: 'must be an array' })
   }

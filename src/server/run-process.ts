@@ -12,6 +12,7 @@ import { followLayout, watchPlacement } from '../engine/db/distribution/layout.t
 import type { NodeObserver } from '../engine/db/driver.ts'
 import { isNotThereYet } from '../engine/db/errors.ts'
 import { deployMigrations, mayHavePreviousRelease, requireMigrations } from '../engine/db/migrations/migrations.ts'
+import { createMissing } from '../engine/db/migrations/missing.ts'
 import { statement } from '../engine/db/statement.ts'
 import { logWriteProblems } from '../engine/db/write-problems.ts'
 import type { OperatorError } from '../engine/errors.ts'
@@ -20,12 +21,13 @@ import { createFairQueues, createWriteQueue, type FairQueues } from '../engine/l
 import { createRateLimit, type RateLimit } from '../engine/limits/rate-limit.ts'
 import type { RedisConnection } from '../engine/limits/redis.ts'
 import { createLogger } from '../engine/telemetry/logger.ts'
+import { measureMissing } from '../engine/telemetry/measure-missing.ts'
 import { measureNodes } from '../engine/telemetry/measure-nodes.ts'
 import { createMetrics, type Metrics, measureProcess } from '../engine/telemetry/metrics.ts'
 import type { Tracing } from '../engine/telemetry/tracing.ts'
 import { keyRingOf } from './key-ring-of.ts'
 import { readHandlers, startWork } from './start-work.ts'
-import { exitAtLatest, exitOnUncaughtError, exitWhenDone, receiveStopSignals } from './stop.ts'
+import { exitAtLatest, exitOnUncaughtError, exitWhenDone, receiveStopSignals, refuseExitOfHandlers } from './stop.ts'
 
 const pauseMilliseconds = 1_000
 
@@ -133,6 +135,7 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
   opened.defer(() => services.events.close())
   measureJobs(metrics, services.jobs)
   measureNodes(metrics, database)
+  measureMissing(metrics, createMissing(database))
   const { pointsPerMinute, pointsPerUser } = config
   const { processes = 1 } = options
   const rateLimit = createRateLimit(pointsPerMinute, { log: logger, pointsPerUser, redis, metrics, processes })
@@ -146,7 +149,8 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
     ...(handlers && { handlers }),
     leaseSeconds,
   })
-  exitOnUncaughtError(logger, work.crash)
+  exitOnUncaughtError(logger, work.worker)
+  if (work.worker) refuseExitOfHandlers(logger, work.worker)
   opened.defer(startUsageWriter(services, { log: logger }))
   opened.defer(async () => void (await Promise.all([own.stop?.(), work.stop()])))
   await own.begin()

@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Logger } from 'pino'
 import { createApp } from '../app.ts'
-import { type Config, readConfig } from '../config.ts'
+import { type Config, readServerConfig } from '../config.ts'
 import { schemasFor } from '../domain/schema.graphql.ts'
 import { userScopes } from '../domain/scopes.ts'
 import { openDemo } from '../domain/seed/seed.ts'
@@ -41,7 +41,7 @@ export async function serve(
   { handlers: file, concurrency, processes }: ServeOptions,
   supervisor?: Supervisor,
 ): Promise<void> {
-  const config = readConfig(env)
+  const config = readServerConfig(env)
   // From here on, Ctrl-C lets writes under way finish.
   const { onStopRequest, draining } = supervisor ?? receiveStopSignals(config.drainMilliseconds)
   const toldToStop = new Promise<void>(onStopRequest)
@@ -181,9 +181,9 @@ function reservedDescriptors(
   if (database.kind === 'embedded') return ownDescriptors + embeddedDescriptors + metrics
   const { pool, replicas } = database
   const size = pool?.size ?? 0
-  // Two more connections to the primary listen and probe, and one more to each server watches the lag of the replicas,
-  // or checks a node.
-  const connections = size + 3 + (nodes + (replicas?.urls.length ?? 0)) * (size + 1)
+  // Four more connections to the primary listen, probe and check the log, and one more to each server watches the lag
+  // of the replicas, or checks a node.
+  const connections = size + 5 + (nodes + (replicas?.urls.length ?? 0)) * (size + 1)
   return ownDescriptors + connections + metrics
 }
 

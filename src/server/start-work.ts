@@ -12,8 +12,8 @@ import { removeOldUsage } from '../domain/usage/write-usage.ts'
 import type { Services } from '../engine/context.ts'
 import { removeExpiredResponses } from '../engine/idempotency/idempotency.ts'
 import { repeat } from '../engine/repeat.ts'
+import { buildVersion } from '../engine/telemetry/build-version.ts'
 import type { Logger } from '../engine/telemetry/logger.ts'
-import { packageVersion } from '../engine/telemetry/package-version.ts'
 import type { StartDeliveriesOptions } from './start-deliveries.ts'
 import { graceOf } from './stop.ts'
 
@@ -87,7 +87,7 @@ export function startMaintenance(options: MaintenanceOptions): () => Promise<voi
 export async function readHandlers(config: Config, file: string | undefined): Promise<JobHandlers> {
   // Processes that run no jobs do not load the HTTP client of this handler.
   const { createFetchContent } = await import('../domain/job/handlers/fetch-content.ts')
-  const userAgent = `FusionGateway/${packageVersion()}`
+  const userAgent = `FusionGateway/${buildVersion()}`
   const fetchContent = createFetchContent({ allowPrivateNetworks: config.fetchPrivateNetworks, userAgent })
   return new Map([['fetch_content', fetchContent], ...(file === undefined ? [] : await loadHandlers(file))])
 }
@@ -105,11 +105,8 @@ interface StartWorkOptions
 export interface Work {
   /** Resolves when the last job and the last delivery have ended. */
   stop(): Promise<void>
-  /**
-   * Ends the attempts of jobs because of an error that nothing has caught. Undefined if this process runs no jobs. See
-   * `Worker`.
-   */
-  readonly crash: Worker['crash'] | undefined
+  /** Undefined if this process runs no jobs. */
+  readonly worker: Worker | undefined
 }
 
 export function startWork(services: Services, options: StartWorkOptions): Work {
@@ -159,6 +156,6 @@ export function startWork(services: Services, options: StartWorkOptions): Work {
       await Promise.all([worker?.stop(grace), deliverer?.then((stop) => stop?.(grace))])
       await stopMaintenance()
     },
-    crash: worker?.crash,
+    worker,
   }
 }

@@ -1,3 +1,4 @@
+import { syncBuiltinESMExports } from 'node:module'
 import type { FastifyInstance } from 'fastify'
 import type { Logger as PinoLogger } from 'pino'
 import type { Worker } from '../domain/job/worker/worker.ts'
@@ -160,15 +161,15 @@ const recordMilliseconds = 3_000
  * bare stack. The line has the jobs that were running, because most such errors are promises of handlers that nothing
  * awaits. Their attempts are ended before.
  *
- * @param crash ends them, if this process runs jobs
+ * @param worker ends them, if this process runs jobs
  */
-export function exitOnUncaughtError(log: Pick<PinoLogger, 'fatal'>, crash: Worker['crash'] | undefined): void {
+export function exitOnUncaughtError(log: Pick<PinoLogger, 'fatal'>, worker: Pick<Worker, 'crash'> | undefined): void {
   let isEnding = false
   process.on('uncaughtException', (error) => {
     if (isEnding) return
     isEnding = true
     setTimeout(() => process.exit(1), recordMilliseconds)
-    const { jobs = [], culprit, recorded } = crash?.(error) ?? {}
+    const { jobs = [], culprit, recorded } = worker?.crash(error) ?? {}
     const message = 'nothing has caught an error: the process ends'
     const details = jobs.length > 0 ? { jobs, ...(culprit && { failedJob: culprit.id }) } : {}
     log.fatal(
@@ -176,5 +177,29 @@ export function exitOnUncaughtError(log: Pick<PinoLogger, 'fatal'>, crash: Worke
       jobs.length > 0 ? `${message}. See "Errors that nothing catches" in docs/jobs.md` : message,
     )
     void Promise.resolve(recorded).then(() => process.exit(1))
+  })
+}
+
+/**
+ * Makes `process.exit` throw where a handler calls it, so that the attempt fails like any other, instead of ending the
+ * process and the jobs of others without a line. If something else ends the process while jobs run, the log gets a line
+ * with the jobs: another worker runs them when their leases have expired.
+ */
+export function refuseExitOfHandlers(
+  log: Pick<PinoLogger, 'fatal'>,
+  worker: Pick<Worker, 'isInHandler' | 'running'>,
+): void {
+  const { exit } = process
+  process.exit = (code) => {
+    if (!worker.isInHandler()) exit(code)
+    const message = `The handler called process.exit(${code ?? ''})`
+    throw Object.assign(new Error(message), { code: 'PROCESS_EXIT' })
+  }
+  // Handlers can have imported it by its name.
+  syncBuiltinESMExports()
+  // Before the listener that writes the last lines of the log.
+  process.prependListener('exit', (code) => {
+    const jobs = worker.running()
+    if (jobs.length > 0) log.fatal({ jobs, code }, 'the process was ended while jobs ran')
   })
 }

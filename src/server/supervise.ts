@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isatty } from 'node:tty'
 import { AggregatorRegistry, Registry } from '@prometheus-io/client'
 import type { Logger } from 'pino'
-import { readConfig } from '../config.ts'
+import { readServerConfig } from '../config.ts'
 import { GatewayError, OperatorError } from '../engine/errors.ts'
 import { serveMetrics } from '../engine/http/plugins/metrics.ts'
 import { createLogger } from '../engine/telemetry/logger.ts'
@@ -160,7 +160,7 @@ function closeLostConnection({ process: child }: Worker): void {
  * @throws OperatorError on the embedded database
  */
 export async function supervise({ env }: { readonly env: NodeJS.ProcessEnv }, size: number): Promise<void> {
-  const config = readConfig(env)
+  const config = readServerConfig(env)
   const { database, shutdownMilliseconds, drainMilliseconds, logLevel, logFormat } = config
   if (database.kind === 'embedded') {
     throw new OperatorError(

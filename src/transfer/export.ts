@@ -7,11 +7,11 @@ import type { Viewer } from '../engine/auth/viewer.ts'
 import { createContext, type Services } from '../engine/context.ts'
 import type { Database } from '../engine/db/database.ts'
 import type { TenantApp } from '../engine/db/generated/prisma/client.ts'
+import { maxPageSize } from '../engine/db/read/page.ts'
 import type { Sql } from '../engine/db/sql.ts'
 import { statement } from '../engine/db/statement.ts'
 import { executeOperation } from '../engine/graphql/operation/execute.ts'
 import { createPreparer } from '../engine/graphql/operation/prepare/prepare.ts'
-import { maxPageSize } from '../engine/graphql/schema/connection.ts'
 import type { Logger } from '../engine/telemetry/logger.ts'
 import { encode, storeOperation, valueAt } from '../rest/stored-operation.ts'
 
@@ -106,7 +106,7 @@ function pagesOf(services: Services, tenant: TenantApp, log: Logger) {
       const context = createContext(selected, { viewer, log, statements: { statements: 0 } })
       const { data, errors } = await executeOperation({ operation, variables: { ...variables, after }, context })
       if (errors?.[0]) throw errors[0].originalError ?? errors[0]
-      const records = encode(shape, valueAt(data ?? {}, path)) as Json[]
+      const records = encode(shape, valueAt(data ?? {}, path), () => false) as Json[]
       yield records.map((record) =>
         Object.fromEntries(Object.entries(record).filter(([key]) => !without.includes(key))),
       )
@@ -122,8 +122,8 @@ function pagesOf(services: Services, tenant: TenantApp, log: Logger) {
 function withOnly(database: Database, ids: readonly string[]): Database {
   const { reads } = database
   const list: Database['reads']['list'] = (sql, model, owner, request, options) => {
-    const conditions = [...request.conditions, { field: 'id', is: 'in', value: ids } as const]
-    return reads.list(sql, model, owner, { ...request, conditions }, options)
+    const where = { AND: [request.where, { id: { in: [...ids] } }] }
+    return reads.list(sql, model, owner, { ...request, where }, options)
   }
   return { ...database, reads: { ...reads, list } }
 }

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { setImmediate, setTimeout } from 'node:timers/promises'
+import pg from 'pg'
 import { WebSocket } from 'ws'
 import { generateApiKey } from '../../src/engine/auth/api-keys.ts'
 
@@ -196,6 +197,24 @@ const attacksOfStrangers: Readonly<Record<string, Attack>> = {
     repeat(target, signal, 200, () => ({ path: '/users/usr_1', headers: { 'x-api-key': generateApiKey() } })),
   '300 clients of /ready': (target, signal) => repeat(target, signal, 300, () => ({ path: '/ready' })),
   '200 clients of /metrics': (target, signal) => repeat(target, signal, 200, () => ({ path: '/metrics' })),
+}
+
+/** The headers with a token that has one scope. Users create no tokens, and may see less anyway. */
+async function narrowed({ address, headers }: Target, signal: AbortSignal, scope: string): Promise<Credential> {
+  const query = `mutation { createAccessToken(input: { scopes: ["${scope}"] }) { accessToken } }`
+  interface Created {
+    readonly data?: { readonly createAccessToken?: { readonly accessToken: string } | null } | null
+  }
+  const created: Promise<Created> = fetch(`${address}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({ query }),
+    signal,
+  }).then((response) => response.json())
+  // The other attackers may keep the gateway busy until the end.
+  const { data } = await created.catch((): Created => ({}))
+  const token = data?.createAccessToken?.accessToken
+  return token === undefined ? headers : { authorization: `Bearer ${token}` }
 }
 
 /** The attacks of clients with a credential. */
@@ -393,26 +412,22 @@ const attacksOfHolders: Readonly<Record<string, Attack>> = {
       },
     })),
   'fields in each row that the token may not see': async (target, signal) => {
-    const query = 'mutation { createAccessToken(input: { scopes: ["users:read"] }) { accessToken } }'
-    interface Created {
-      readonly data?: { readonly createAccessToken?: { readonly accessToken: string } | null } | null
-    }
-    const created: Promise<Created> = fetch(`${target.address}/graphql`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...target.headers },
-      body: JSON.stringify({ query }),
-      signal,
-    }).then((response) => response.json())
-    // The other attackers may keep the gateway busy until the end.
-    const { data } = await created.catch((): Created => ({}))
-    // Users create no tokens, and may see these fields.
-    const token = data?.createAccessToken?.accessToken
-    const headers = token === undefined ? target.headers : { authorization: `Bearer ${token}` }
+    const headers = await narrowed(target, signal, 'users:read')
     const fields = aliases(55, 'email')
     const body = {
       query: `{ a: users(first: 500) { ...F } b: users(last: 500) { ...F } } fragment F on UserConnection { nodes { ${fields} } }`,
     }
     await repeat({ ...target, headers }, signal, 32, () => ({ body }))
+  },
+  'entries of types that the token may not read': async (target, signal) => {
+    const headers = await narrowed(target, signal, 'events:read')
+    const ids = Array.from({ length: 500 }, (_, index) => `${index % 2 === 0 ? 'job' : 'usr'}_${index}`)
+    const entries = { query: `query ($ids: [ID!]!) { ${aliases(39, 'nodes(ids: $ids) { id }')} }`, variables: { ids } }
+    const rows = { query: `{ events(first: 500) { nodes { ${aliases(38, 'node { id }')} } } }` }
+    await repeat({ ...target, headers }, signal, 32, () => {
+      number += 1
+      return { body: number % 2 === 0 ? entries : rows }
+    })
   },
   'batches of the costliest operation and of searches': (target, signal) =>
     repeat(target, signal, 32, () => ({
@@ -501,3 +516,18 @@ const attacksOfHolders: Readonly<Record<string, Attack>> = {
 
 /** The attacks by what they do. */
 export const attacks: Readonly<Record<string, Attack>> = { ...attacksOfHolders, ...attacksOfStrangers }
+
+/** What operators do to a database that is in use, by its URL. */
+export const accidentsIn = (url: string): Readonly<Record<string, Attack>> => ({
+  'an operator locks the table of profiles': (_target, signal) => lockUntil(signal, url, 'profile'),
+  'an operator locks the log of events': (_target, signal) => lockUntil(signal, url, 'event'),
+})
+
+/** Keeps a table locked, as an `ALTER TABLE` does that waits for a `pg_dump`. */
+async function lockUntil(signal: AbortSignal, url: string, table: string): Promise<void> {
+  const session = new pg.Client({ connectionString: url })
+  await session.connect()
+  await session.query(`BEGIN; LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`)
+  if (!signal.aborted) await once(signal, 'abort')
+  await session.end()
+}

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createKey, revokeKey } from '../../src/domain/credential/key.service.ts'
 import { generateApiKey, hashApiKey, isWellFormedApiKey } from '../../src/engine/auth/api-keys.ts'
+import type { Viewer } from '../../src/engine/auth/viewer.ts'
+import { GatewayError } from '../../src/engine/errors.ts'
+import { createAuthenticate } from '../../src/engine/http/request.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 
 let app: TestApp
@@ -19,6 +22,34 @@ async function newKey(expiresAt?: Date) {
   const { tenantAppId } = tenant
   return createKey(app.database, { tenantAppId, name: 'made by a test', expiresAt })
 }
+
+it('further refusals than a hundred in a second wait, as others do, and valid keys are accepted meanwhile', async () => {
+  const authenticator = {
+    async authenticate(_: unknown, { apiKey }: { readonly apiKey: string | undefined }) {
+      if (apiKey !== 'valid') throw new GatewayError('UNAUTHENTICATED', 'No.')
+      return { tenantAppId: 'tenant' } as Viewer
+    },
+  }
+  const authenticate = createAuthenticate(authenticator, app.database)
+  const ask = (apiKey: string) =>
+    authenticate({ headers: { 'x-api-key': apiKey }, viewer: null, statements: { statements: 0 } })
+  let refused = 0
+  const count = () => {
+    refused += 1
+  }
+  const now = vi.spyOn(performance, 'now').mockReturnValue(performance.now())
+  const asked = Array.from({ length: 150 }, () => ask('unknown').catch(count))
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(refused).toBe(100)
+  expect(await ask('valid')).toMatchObject({ tenantAppId: 'tenant' })
+  // The next second.
+  now.mockReturnValue(performance.now() + 1_000)
+  await ask('unknown').catch(() => undefined)
+  expect(refused).toBe(100)
+  now.mockRestore()
+  await Promise.all(asked)
+  expect(refused).toBe(150)
+})
 
 describe('an API key', () => {
   it('consists of fus_, 43 characters and a checksum of 6 characters', () => {

@@ -47,8 +47,11 @@ export const idArguments = (field: GraphQLField<unknown, unknown>) =>
 export interface MutationCase {
   readonly name: string
   readonly mutation: string
-  /** The mutation with the variable `input`, and the errors of the input. */
-  readonly query: string
+  /**
+   * An operation that runs the mutation so many times, one after the other, and selects the errors of each input. The
+   * variables are `inputsOf` a list of inputs.
+   */
+  queryOf(count: number): string
   /** The field that has the id. */
   readonly field: string
   /** Valid values for the required fields. */
@@ -88,24 +91,34 @@ export function mutationCases(known: Record<string, unknown>): MutationCase[] {
     return ids.map((field) => ({
       name: `${name}(${field.name})`,
       mutation: name,
-      query: queryOf(name, args[0], input),
+      queryOf: (count) => queryOf(name, args[0], input, count),
       field: field.name,
       required: sample(input) as Record<string, unknown>,
     }))
   })
 }
 
-/** A mutation with the variable `input`, which selects its errors. A bulk mutation gets a list of one input. */
+/** A mutation under an alias for each input. A bulk mutation gets a list of one input each time. */
 function queryOf(
   name: string,
   argument: GraphQLArgument | undefined,
   input: GraphQLInputObjectType,
-  selected = 'userErrors { code field message }',
+  count: number,
 ): string {
+  const errors = 'userErrors { code field message }'
   const isBulk = argument?.name === 'inputs'
-  const call = isBulk ? `(inputs: [$input]) { results { ${selected} } }` : `(input: $input) { ${selected} }`
-  return `mutation ($input: ${input.name}!) { ${name}${call} }`
+  const indexes = Array.from({ length: count }, (_, index) => index)
+  const calls = indexes.map((index) =>
+    isBulk
+      ? `m${index}: ${name}(inputs: [$i${index}]) { results { ${errors} } }`
+      : `m${index}: ${name}(input: $i${index}) { ${errors} }`,
+  )
+  return `mutation (${indexes.map((index) => `$i${index}: ${input.name}!`).join(', ')}) { ${calls.join(' ')} }`
 }
+
+/** The variables of `queryOf`. */
+export const inputsOf = (inputs: readonly unknown[]) =>
+  Object.fromEntries(inputs.map((input, index) => [`i${index}`, input]))
 
 /**
  * A query of a connection, with the variables `filter`, `after` and `before`, and the fields of its filter that are
@@ -120,4 +133,25 @@ export function listCase({ name, args }: GraphQLField<unknown, unknown>, selecte
     : `query ($after: String, $before: String) { ${name}(first: 5, after: $after, before: $before) ${selected} }`
   const fields = isInputObjectType(filterType) ? Object.values(filterType.getFields()) : []
   return { query, texts: fields.filter(({ type }) => String(type) === 'String').map((field) => field.name) }
+}
+
+/**
+ * Filters and pages that would show rows of others. A filter and a cursor are conditions of their own, joined by AND,
+ * so pairs are enough: each filter on the first page, each cursor without a filter, and one filter with one cursor.
+ *
+ * @param texts the fields of the filter that are texts
+ * @param cursors of rows of others
+ */
+export function listVariables(texts: readonly string[], cursors: readonly string[]) {
+  const ends = [...new Set([cursors.at(0), cursors.at(-1)])]
+  const words = ['Theirs', 'Theirs@example.com', 'o']
+  return [
+    { filter: {} },
+    { filter: {}, before: null },
+    ...ends.flatMap((cursor) =>
+      [{ after: cursor }, { before: cursor }].map((position) => ({ filter: {}, ...position })),
+    ),
+    ...texts.flatMap((field) => words.map((word) => ({ filter: { [field]: word } }))),
+    ...texts.slice(0, 1).map((field) => ({ filter: { [field]: 'o' }, after: ends[0] })),
+  ]
 }

@@ -12,7 +12,7 @@ async function call(args: readonly string[], env: Record<string, string> = {}) {
 it('a command writes to what it is given, and returns its exit code', async () => {
   expect(await call(['--version'])).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/^\d+\.\d+\.\d+ \(commit /),
+    stdout: expect.stringMatching(/^\d+\.\d+\.\d+(-dev\S*)? \(commit /),
   })
   expect(await call(['keys', '--help'])).toMatchObject({
     code: 0,

@@ -1,23 +1,22 @@
-import { PassThrough, Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { run } from '../../src/cli/run.ts'
-import { fusion } from '../support/cli.ts'
-import { type CommandDatabase, createCommandDatabase } from '../support/command-database.ts'
+import { fusionOn } from '../support/command-database.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
-let database: CommandDatabase
+let database: TestDatabase
 let ids: Map<string, string>
 
 beforeAll(async () => {
-  database = await createCommandDatabase()
+  database = await createTestDatabase()
   ids = new Map()
   for (const name of ['Acme', 'Other']) {
     ids.set(name, (await call('tenants', 'create', name)).stdout.trim())
     await call('seed', '--tenant', name, '--users', '3')
   }
 })
-afterAll(() => database.remove())
+afterAll(() => database.close())
 
-const call = (...args: string[]) => fusion(args, database.env)
+const call = (...args: string[]) => fusionOn(database, args)
 
 async function states(): Promise<Record<string, string>> {
   const { stdout } = await call('tenants', 'list')
@@ -29,12 +28,9 @@ async function states(): Promise<Record<string, string>> {
 }
 
 /** Deletes a tenant on a terminal on which a name is typed. */
-async function removeOnTerminal(name: string, typed: string) {
-  const [stdout, stderr] = [new PassThrough({ encoding: 'utf8' }), new PassThrough({ encoding: 'utf8' })]
+function removeOnTerminal(name: string, typed: string) {
   const stdin = Object.assign(Readable.from([`${typed}\n`]), { isTTY: true })
-  const env = { ...database.env, LOG_LEVEL: 'info' }
-  const code = await run(['tenants', 'delete', name], { stdin, stdout, stderr, env })
-  return { code, stdout: String(stdout.read() ?? ''), stderr: String(stderr.read() ?? '') }
+  return fusionOn(database, ['tenants', 'delete', name], { stdin })
 }
 
 it('a tenant is suspended, resumed, suspended again and deleted', async () => {

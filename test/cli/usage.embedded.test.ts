@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { rmSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { readConfig, removedVariables } from '../../src/config.ts'
 import { fusion, runHere } from '../support/cli.ts'
 import { createDataDir } from '../support/data-dir.ts'
@@ -128,13 +128,12 @@ describe('fusion', () => {
 
   it('rejects PGSSLMODE where it counts', async () => {
     const DATABASE_URL = 'postgresql://u@127.0.0.1:1/db'
-    const rejected = await fusion(['tenants', 'list'], { DATABASE_URL, PGSSLMODE: 'allow' })
+    vi.stubEnv('PGSSLMODE', 'allow')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const rejected = await runHere(['tenants', 'list'], { DATABASE_URL })
     expect(rejected.stderr).toMatch(/^PGSSLMODE is not supported\. Use one of .*\n$/)
     // A file with a URL may end with a new line.
-    const used = await fusion(['tenants', 'list'], {
-      DATABASE_URL: `${DATABASE_URL}?sslmode=disable\n`,
-      PGSSLMODE: 'allow',
-    })
+    const used = await runHere(['tenants', 'list'], { DATABASE_URL: `${DATABASE_URL}?sslmode=disable\n` })
     expect(used.stderr).toBe('The database cannot be reached: nothing answers at 127.0.0.1:1\n')
   })
 
@@ -175,13 +174,19 @@ describe('fusion', () => {
     }
   })
 
+  it('prints the schema', async () => {
+    const schema = readFileSync(path.resolve(import.meta.dirname, '../../schema.graphql'), 'utf8')
+    expect(await runHere(['schema'], env)).toEqual({ code: 0, stdout: schema, stderr: '' })
+  })
+
   it('exits with 0 if the reader of its output stops reading', async () => {
     const entry = path.resolve(import.meta.dirname, '../../src/cli.ts')
-    const shell = spawn('bash', ['-c', `set -o pipefail; "${process.execPath}" "${entry}" schema | head -1`], {
-      stdio: ['ignore', 'pipe', 'pipe'],
+    // The reader has ended before the command writes.
+    const shell = spawn('bash', ['-c', `set -o pipefail; "${process.execPath}" "${entry}" --help | :`], {
+      stdio: ['ignore', 'ignore', 'pipe'],
     })
-    const [stdout, stderr, [code]] = await Promise.all([text(shell.stdout), text(shell.stderr), once(shell, 'close')])
-    expect({ lines: stdout.split('\n').length, stderr, code }).toEqual({ lines: 2, stderr: '', code: 0 })
+    const [stderr, [code]] = await Promise.all([text(shell.stderr), once(shell, 'close')])
+    expect({ stderr, code }).toEqual({ stderr: '', code: 0 })
   })
 
   it('exits with 1 if the file of trusted documents is missing, and leaves no connection open', async () => {

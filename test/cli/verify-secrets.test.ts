@@ -4,23 +4,23 @@ import { readStoredSecrets } from '../../src/domain/secrets/stored-secrets.ts'
 import { createSigningKeys, rotateSigningKey } from '../../src/engine/auth/tokens/signing-keys.ts'
 import { createKeyRing, type KeyRing } from '../../src/engine/secrets/key-ring.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
-import { fusion } from '../support/cli.ts'
-import { type CommandDatabase, createCommandDatabase } from '../support/command-database.ts'
+import { fusionOn } from '../support/command-database.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 const newKey = () => randomBytes(32).toString('base64')
 
 describe('verify secrets', () => {
-  let database: CommandDatabase
+  let database: TestDatabase
   const [first, second] = [newKey(), newKey()]
 
   beforeAll(async () => {
-    database = await createCommandDatabase()
-    await fusion(['signing-keys', 'rotate'], { ...database.env, SECRET_KEYS: first })
+    database = await createTestDatabase()
+    await fusionOn(database, ['signing-keys', 'rotate'], { env: { SECRET_KEYS: first } })
   })
-  afterAll(() => database.remove())
+  afterAll(() => database.close())
 
   const verify = async (SECRET_KEYS: string, ...args: string[]) => {
-    const { code, stdout } = await fusion(['verify', 'secrets', ...args], { ...database.env, SECRET_KEYS })
+    const { code, stdout } = await fusionOn(database, ['verify', 'secrets', ...args], { env: { SECRET_KEYS } })
     return [code, stdout.trim().replaceAll('\t', '|').split('\n')]
   }
 

@@ -58,7 +58,7 @@ describe('generated files match their sources', () => {
   })
 
   it('the types of the REST interface match its OpenAPI document; to fix: npm run test:types', async () => {
-    const written = readFileSync(new URL('../support/openapi.generated.ts', import.meta.url), 'utf8')
+    const written = readFileSync(new URL('../fixtures/openapi.generated.ts', import.meta.url), 'utf8')
     expect(written).toBe(await generateOpenApiTypes())
   })
 

@@ -1,79 +1,23 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { accountsOfUser } from '../../src/domain/account/account.ts'
-import type { Condition, ListRequest } from '../../src/engine/db/read/list.ts'
-import { byCount, byText, byTime } from '../../src/engine/db/read/order.ts'
+import { dataModel } from '../../src/engine/db/data-model.ts'
+import { orderOf } from '../../src/engine/db/read/order.ts'
+import type { ListRequest } from '../../src/engine/db/read/page.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
-import { factoriesFor } from '../support/factories.ts'
 import { runs } from '../support/runs.ts'
 import { withTimeTexts } from './time-texts.ts'
+import { createRows, days, forPrisma, ids, names, wheres } from './wheres.ts'
 
 let app: TestApp
 let tenantAppId: string
 
-/** Longer than an entry of an index can be. */
-const longName = 'Long 𝒜 '.repeat(1_000)
-const names = ['Ada', 'ada 50%', 'A_da', 'B\\ob', "O'Neil", 'Zoë', longName]
-const counts = [null, 0n, 1n, 5n, 9_007_199_254_740_991n]
-const days = [1, 2, 3, 4].map((day) => new Date(Date.UTC(2026, 0, day, 8, 0, 0, day)))
-const ids = Array.from({ length: 40 }, (_, index) => `usr_${String((index * 7) % 40).padStart(2, '0')}`)
-
 beforeAll(async () => {
   app = await startTestApp()
-  const tenants = [await app.createTenant(), await app.createTenant()]
-  tenantAppId = tenants[0]?.tenantAppId ?? ''
-  for (const tenant of tenants) {
-    await app.database.prisma.user.createMany({
-      data: ids.map((id, index) => ({
-        id,
-        tenantAppId: tenant.tenantAppId,
-        email: `${index % 3}@example.com`,
-        phone: index % 2 ? null : '1',
-        name: names[index % names.length] ?? '',
-        createdAt: days[index % 4] ?? new Date(),
-        updatedAt: days[index % 3] ?? new Date(),
-      })),
-    })
-    const create = factoriesFor(app, tenant)
-    for (const [index, userId] of ids.entries()) {
-      if (index % 3 === 0) continue
-      const account = await create.account(userId, { platform: index % 2 ? 'YOUTUBE' : 'X', platformAccountId: userId })
-      await create.profile(account, { id: `prf_${userId}`, followersCount: counts[index % counts.length] ?? null })
-    }
-  }
+  tenantAppId = await createRows(app)
 })
 afterAll(() => app.close())
 
-const condition: fc.Arbitrary<Condition> = fc.oneof(
-  fc.record({
-    field: fc.constantFrom('email', 'name'),
-    is: fc.constantFrom('=' as const, 'long text' as const),
-    value: fc.constantFrom('1@example.com', 'Ada', longName),
-  }),
-  fc.record({
-    fields: fc.constantFrom(['name'], ['name', 'email']),
-    is: fc.constant('contains' as const),
-    value: fc.constantFrom('a', 'A', '%', '_', '\\', "'", 'ë', '0%', '', '1@ex'),
-  }),
-  fc.record({
-    field: fc.constantFrom('createdAt', 'updatedAt'),
-    is: fc.constantFrom('<' as const, '>' as const, '>=' as const, '<=' as const),
-    value: fc.constantFrom(...days),
-  }),
-  fc.record({ field: fc.constant('id'), is: fc.constant('in' as const), value: fc.subarray(ids) }),
-  fc.record({
-    is: fc.constant('some' as const),
-    relation: fc.constant(accountsOfUser),
-    from: fc.constant('id'),
-    where: fc.record({
-      field: fc.constant('platform'),
-      is: fc.constant('=' as const),
-      value: fc.constantFrom('YOUTUBE', 'X'),
-    }),
-  }),
-)
-
-/** A request, and the same in the terms of Prisma. */
+/** A request, and the same for Prisma Client. */
 interface Case {
   readonly request: ListRequest
   readonly where: object
@@ -82,15 +26,16 @@ interface Case {
 
 const users: fc.Arbitrary<Case> = fc
   .record({
-    conditions: fc.array(condition, { maxLength: 3 }),
+    where: wheres.user,
     field: fc.constantFrom('createdAt' as const, 'updatedAt' as const, 'name' as const),
     direction: fc.constantFrom('ASC' as const, 'DESC' as const),
     above: fc.option(fc.tuple(fc.nat(6), fc.constantFrom(...ids, 'usr_none')), { nil: undefined }),
     below: fc.option(fc.tuple(fc.nat(6), fc.constantFrom(...ids, 'usr_none')), { nil: undefined }),
     limit: fc.constantFrom(1, 3, 100),
   })
-  .map(({ conditions, field, direction, above, below, limit }): Case => {
-    const order = field === 'name' ? byText(field, direction) : byTime(field, direction)
+  .map(({ where, field, direction, above, below, limit }): Case => {
+    const sort = direction === 'ASC' ? ('asc' as const) : ('desc' as const)
+    const order = orderOf(dataModel, 'User', { [field]: sort })
     const values = field === 'name' ? names : days
     const valueAt = (index: number) => values[index % values.length] ?? ''
     const rowAt = (index: number) => withTimeTexts([{ [field]: valueAt(index) }])[0] as Record<string, unknown>
@@ -107,44 +52,12 @@ const users: fc.Arbitrary<Case> = fc
             },
           ]
         : []
-    const sort = direction === 'ASC' ? ('asc' as const) : ('desc' as const)
     return {
-      request: { conditions, order, direction, above: positionOf(above), below: positionOf(below), limit },
-      where: { AND: [...conditions.map(toPrismaWhere), ...beyond(above, 'gt'), ...beyond(below, 'lt')] },
+      request: { where, order, direction, above: positionOf(above), below: positionOf(below), limit },
+      where: { AND: [forPrisma(where) as object, ...beyond(above, 'gt'), ...beyond(below, 'lt')] },
       orderBy: [{ [field]: sort }, { id: sort }],
     }
   })
-
-/** Conditions that consist of others, or are on null, are in test/graphql/filters.test.ts. */
-type SimpleCondition = Exclude<Condition, { is: 'all' | 'any' | 'not' | 'long text in' | 'null' | 'long text null' }>
-
-function toPrismaWhere(given: Condition): object {
-  const condition = given as SimpleCondition
-  switch (condition.is) {
-    case 'contains': {
-      const contains = condition.value.replace(/[\\%_]/g, '\\$&')
-      return { OR: condition.fields.map((field) => ({ [field]: { contains, mode: 'insensitive' } })) }
-    }
-    case 'some':
-      return { accounts: { some: toPrismaWhere(condition.where) } }
-    case 'at least':
-      return { [condition.field]: { gte: condition.value } }
-    case 'at most':
-      return { [condition.field]: { lte: condition.value } }
-    default: {
-      const operators = {
-        '=': 'equals',
-        'long text': 'equals',
-        '<': 'lt',
-        '>': 'gt',
-        '>=': 'gte',
-        '<=': 'lte',
-        in: 'in',
-      } as const
-      return { [condition.field]: { [operators[condition.is]]: condition.value } }
-    }
-  }
-}
 
 it('a list of users returns the same rows and the same count as findMany', async () => {
   await fc.assert(
@@ -155,12 +68,28 @@ it('a list of users returns the same rows and the same count as findMany', async
       expect((await reads.list(app.database.sql, 'User', { tenantAppId }, request)).rows).toStrictEqual(
         withTimeTexts(expected),
       )
-      const counted = { AND: [{ tenantAppId }, ...request.conditions.map(toPrismaWhere)] }
-      expect(await reads.count(app.database.sql, 'User', { tenantAppId }, request.conditions)).toBe(
+      const counted = { AND: [{ tenantAppId }, forPrisma(request.where) as object] }
+      expect(await reads.count(app.database.sql, 'User', { tenantAppId }, request.where)).toBe(
         await app.database.prisma.user.count({ where: counted }),
       )
     }),
     { numRuns: runs(300) },
+  )
+})
+
+it.each(['Account', 'Profile'] as const)('a list of each %s returns the rows of findMany', async (model) => {
+  const name = model === 'Account' ? 'account' : 'profile'
+  const client = app.database.prisma[name] as never as { findMany(args: object): Promise<Record<string, unknown>[]> }
+  const order = orderOf(dataModel, model, { updatedAt: 'asc' })
+  await fc.assert(
+    fc.asyncProperty(wheres[name], async (where) => {
+      const all = { AND: [{ tenantAppId }, forPrisma(where)] }
+      const expected = await client.findMany({ where: all, orderBy: [{ updatedAt: 'asc' }, { id: 'asc' }], take: 100 })
+      const request = { where, order, direction: 'ASC', limit: 100 } as const
+      const { rows } = await app.database.reads.list(app.database.sql, model, { tenantAppId }, request)
+      expect(rows.map(({ id }) => id)).toEqual(expected.map(({ id }) => id))
+    }),
+    { numRuns: runs(200) },
   )
 })
 
@@ -169,18 +98,17 @@ it('a list of profiles by a count returns the rows of findMany, those without a 
   const directions = fc.constantFrom('ASC' as const, 'DESC' as const)
   await fc.assert(
     fc.asyncProperty(directions, limits, limits, fc.nat(20), async (direction, min, max, start) => {
-      const conditions: Condition[] = [
-        ...(min === undefined ? [] : [{ field: 'followersCount', is: 'at least' as const, value: min }]),
-        ...(max === undefined ? [] : [{ field: 'followersCount', is: 'at most' as const, value: max }]),
-      ]
+      const where = {
+        followersCount: { ...(min !== undefined && { gte: min }), ...(max !== undefined && { lte: max }) },
+      }
       const sort = direction === 'ASC' ? ('asc' as const) : ('desc' as const)
       const expected = await app.database.prisma.profile.findMany({
-        where: { AND: [{ tenantAppId }, ...conditions.map(toPrismaWhere)] },
+        where: { AND: [{ tenantAppId }, where] },
         orderBy: [{ followersCount: { sort, nulls: 'last' } }, { id: sort }],
       })
-      const order = byCount('followersCount', direction)
+      const order = orderOf(dataModel, 'Profile', { followersCount: { sort, nulls: 'last' } })
       const read = async (given: Partial<ListRequest>) => {
-        const request = { conditions, order, direction, limit: 100, ...given }
+        const request = { where, order, direction, limit: 100, ...given }
         const { rows } = await app.database.reads.list(app.database.sql, 'Profile', { tenantAppId }, request)
         return rows.map(({ id }) => id)
       }

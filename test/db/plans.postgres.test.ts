@@ -67,6 +67,9 @@ function rowsOf(tenant: string, users: number): string {
       ${times};
     INSERT INTO email_record (tenant_app_id, id, profile_id, value, created_at, updated_at)
     SELECT '${tenant}', 'eml_' || number, 'prf_' || number, number || '@example.com', ${times};
+    INSERT INTO event (tenant_app_id, id, type, resource_id, created_at)
+    SELECT '${tenant}', 'evt_' || lpad(to_hex(number), 24, '0'), 'USER_CREATED', 'usr_' || number, to_timestamp(number)
+    FROM generate_series(1, ${users}) AS number;
     INSERT INTO job (tenant_app_id, id, job_type, status, updated_at, run_at)
     SELECT '${tenant}', 'job_' || number, 'type_' || number % 5,
       (CASE number % 100 WHEN 0 THEN 'PENDING' WHEN 1 THEN 'FAILED' ELSE 'SUCCEEDED' END)::job_status, now(), now()
@@ -235,6 +238,10 @@ describe.skipIf(!canCreateClusters)('on large tables, PostgreSQL uses the indexe
     ['users', 'account: { profile: { countries: ["C7"] } }', /profile_country_idx/],
     ['accounts', 'platforms: ["RARE"]', /account_tenant_app_id_platform/],
     ['accounts', 'statuses: [EXPIRED]', /account_tenant_app_id_status_created_at_id_idx/],
+    ['jobs', 'ids: ["job_7", "job_8"]', /job_pkey/],
+    ['jobs', 'statuses: [PENDING, FAILED]', /job_/],
+    ['jobs', 'jobTypes: ["nothing"], statuses: [PENDING]', /job_/],
+    ['jobs', 'or: [{ ids: ["job_7"] }, { status: PENDING }]', /job_/],
     ['accounts', 'user: { email: "4711@example.com" }', /user_email_idx.*account_tenant_app_id_user_id_idx/s],
     ['accounts', 'profile: { search: "user4711" }', /profile_folded_search_idx.*account_pkey/s],
     ['searchProfiles', 'countries: ["C7", "C8"]', /profile_country_idx/],
@@ -257,6 +264,14 @@ describe.skipIf(!canCreateClusters)('on large tables, PostgreSQL uses the indexe
     expect(plans).toHaveLength(2)
     expect(plans.find((plan) => plan.includes('SELECT count(*) FROM "'))).toMatch(indexes)
     for (const plan of plans) expect(plan).not.toMatch(/Seq Scan/)
+  })
+
+  it('the events of a time', async () => {
+    const filter = 'createdAfter: "1970-01-01T10:00:00Z", createdBefore: "1970-01-01T10:01:00Z"'
+    const { plans } = await plansOf(`{ events(first: 20, filter: { ${filter} }) { nodes { id } } }`)
+    expect(plans).toHaveLength(1)
+    expect(plans[0]).toMatch(/event_tenant_app_id_created_at_idx/)
+    expect(plans[0]).not.toMatch(/Seq Scan on event\s/)
   })
 
   it.each([

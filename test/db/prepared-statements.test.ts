@@ -1,12 +1,10 @@
 import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { accountsOfUser } from '../../src/domain/account/account.ts'
 import { createDatabase, type Database } from '../../src/engine/db/database.ts'
 import { isDatabaseUnavailable } from '../../src/engine/db/errors.ts'
 import { createConnectionClass } from '../../src/engine/db/postgres/pipelining-pool.ts'
 import { openPostgres } from '../../src/engine/db/postgres/postgres.ts'
-import { equal, some } from '../../src/engine/db/read/list.ts'
-import { byTime } from '../../src/engine/db/read/order.ts'
+import { newestFirst } from '../../src/engine/db/read/order.ts'
 import { statement } from '../../src/engine/db/statement.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { hasServer, runAsAdmin } from '../support/postgresql.ts'
@@ -32,7 +30,7 @@ describe.skipIf(!hasServer)('the prepared statements of a connection', () => {
 
   it('are the same for pages of every size, because a limit is a parameter', async () => {
     const { reads } = database
-    const request = { conditions: [], order: byTime('createdAt', 'DESC'), direction: 'DESC' } as const
+    const request = { where: {}, order: newestFirst, direction: 'DESC' } as const
     for (let limit = 1; limit <= 200; limit += 1)
       await reads.list(database.sql, 'User', { tenantAppId: 'ten_1' }, { ...request, limit })
     expect((await preparedStatements()).filter((sql) => sql.includes('FROM "user"'))).toHaveLength(1)
@@ -40,21 +38,22 @@ describe.skipIf(!hasServer)('the prepared statements of a connection', () => {
 
   it('are not those of filters that clients compose, because their texts have no bound', async () => {
     const { reads } = database
-    const condition = equal('platform')('X')
     const before = await preparedStatements()
     for (const composed of [
-      { is: 'not', of: condition },
-      { is: 'any', of: [condition] },
-      { is: 'all', of: [] },
-      { field: 'platform', is: 'null', value: false },
-      { field: 'platform', is: 'long text null', value: true },
-    ] as const) {
-      const conditions = [some(accountsOfUser, 'id')(composed), { is: 'not' as const, of: equal('name')('Ada') }]
-      for (const given of [conditions.slice(0, 1), conditions.slice(1)]) {
-        const request = { conditions: given, order: byTime('createdAt', 'DESC'), direction: 'DESC', limit: 20 } as const
-        await reads.list(database.sql, 'User', { tenantAppId: 'ten_1' }, request)
-        await reads.count(database.sql, 'User', { tenantAppId: 'ten_1' }, given)
-      }
+      { accounts: { some: { NOT: { platform: 'X' } } } },
+      { accounts: { some: { OR: [{ platform: 'X' }] } } },
+      { accounts: { some: { platform: 'X', status: 'CONNECTED' } } },
+      { accounts: { some: { profile: { country: null } } } },
+      { accounts: { none: {} } },
+      { NOT: { name: 'Ada' } },
+      { phone: { not: null } },
+      { AND: [{ name: 'Ada' }, { name: 'Bob' }] },
+      { name: { notIn: ['Ada'] } },
+      { phone: { contains: '1' } },
+    ]) {
+      const request = { where: composed, order: newestFirst, direction: 'DESC', limit: 20 } as const
+      await reads.list(database.sql, 'User', { tenantAppId: 'ten_1' }, request)
+      await reads.count(database.sql, 'User', { tenantAppId: 'ten_1' }, composed)
     }
     expect(await preparedStatements()).toEqual(before)
   })

@@ -178,10 +178,12 @@ async function tour(database: string): Promise<readonly unknown[]> {
       'mutation { createJob(input: { jobType: "x", payload: { text: "NULL", list: [null, "a"] } }) { job { id status payload attempts } } }',
     )
     await send('mutation { claimJobs(input: { jobTypes: ["x"], limit: 5 }) { leases { job { id status payload } } } }')
+    const { length } = responses
     await expect
-      .poll(async () => (await send('{ events(first: 100) { nodes { type } } }')).events.nodes.length)
-      .toBeGreaterThan(20)
-    responses.pop()
+      // Transactions in other databases of the server can keep the last events from being read for a while.
+      .poll(async () => JSON.stringify(await send('{ events(last: 1) { nodes { type } } }')), { timeout: 60_000 })
+      .toContain('JOB_STARTED')
+    responses.length = length
     await send('{ events(first: 100) { nodes { type resourceId userId } } }')
     await send('mutation ($id: ID!) { deleteUser(input: { id: $id }) { userErrors { code } } }', { id: users[0] })
     await send('{ tenantStats { users accounts profiles } }')

@@ -16,13 +16,7 @@ import {
   run,
   runAsAdmin,
 } from '../support/postgresql.ts'
-import {
-  connectStranger,
-  expectNoAccess,
-  expectNothingOfFunctions,
-  listTables,
-  type Stranger,
-} from '../support/stranger.ts'
+import { connectStranger, expectNoAccess, expectNothingOfFunctions, listTables, type Stranger } from './stranger.ts'
 
 // A role of the same server, to which nothing was granted: what it can do in the database of a gateway.
 

@@ -70,6 +70,10 @@ it('the migrations keep every row and remove the schema of the queue library', a
     '20261127180000_suspended_tenants',
     '20261127190000_truncated_rows',
     '20261127203000_lost_writes',
+    '20261128193000_events_of_emails',
+    '20261128235000_other_databases',
+    '20261129001000_names_by_type',
+    '20261129030000_events_by_time',
   ])
   expect(await readAll()).toEqual(before)
   const [{ queue } = {}] = await database.prisma.$queryRaw<{ queue?: string | null }[]>`

@@ -36,5 +36,7 @@ it('an installation runs the install script of node alone', () => {
 
 it('fusion --version prints the version, the commit and the version of Node', async () => {
   const { stdout } = await fusion(['--version'], {})
-  expect(stdout).toMatch(/^\d+\.\d+\.\d+ \(commit ([0-9a-f]{12}|unknown), Node \d+\.\d+\.\d+\)\n$/)
+  expect(stdout).toMatch(
+    /^\d+\.\d+\.\d+(-dev(\+[0-9a-f]{12})?)? \(commit ([0-9a-f]{12}|unknown), Node \d+\.\d+\.\d+\)\n$/,
+  )
 })

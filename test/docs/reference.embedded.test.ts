@@ -34,10 +34,13 @@ describe('the documentation', () => {
   })
 
   it('has an index of its pages', () => {
-    // Recipes are listed where frontend developers look for them.
-    const lists = readPage('docs/README.md') + readPage('docs/frontends.md')
-    const listed = [...lists.matchAll(/^\| .*\[[^\]]+\]\(([^)]+)\)/gm)].map(([, file = '']) => file)
-    const files = globSync(['*.md', 'recipes/*.md'], { cwd: path.join(projectRoot, 'docs'), exclude: ['README.md'] })
+    const listed = [...readPage('docs/README.md').matchAll(/^\| .*\[[^\]]+\]\(([^)]+)\)/gm)].map(
+      ([, file = '']) => file,
+    )
+    const files = globSync(['*.md', '{recipes,start}/*.md'], {
+      cwd: path.join(projectRoot, 'docs'),
+      exclude: ['README.md'],
+    })
     expect(listed).toEqual(expect.arrayContaining(files))
   })
 
@@ -99,6 +102,16 @@ describe('the documentation', () => {
 describe('the tabs of GraphiQL', () => {
   const folder = path.join(projectRoot, 'src/domain/graphiql-tabs')
   const tabs = globSync('*.graphql', { cwd: folder }).map((file) => file.replace('.graphql', ''))
+
+  it('name each other as their operations are named', () => {
+    const texts = tabs.map((tab) => readFileSync(path.join(folder, `${tab}.graphql`), 'utf8'))
+    const names = texts.map((text) => getOperationAST(parse(text))?.name?.value)
+    const named = texts.flatMap((text) =>
+      [...text.matchAll(/^#.*$/gm)].flatMap(([comment]) => comment.match(/(?<=Run )\w+|\b[A-Z][a-z]+[A-Z]\w*/g) ?? []),
+    )
+    expect(named.length).toBeGreaterThan(1)
+    expect(names).toEqual(expect.arrayContaining(named))
+  })
 
   it('have all files of variables', () => {
     const files = globSync('*.json', { cwd: folder }).map((file) => file.replace('.json', ''))

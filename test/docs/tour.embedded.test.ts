@@ -1,33 +1,41 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type RunningGateway, startGateway } from '../support/cli.ts'
-import { createDataDir, createEmptyDir } from '../support/data-dir.ts'
+import { schemas } from '../../src/domain/schema.graphql.ts'
+import { openDemo } from '../../src/domain/seed/seed.ts'
+import { readTrustedDocuments } from '../../src/engine/graphql/http/trusted-documents.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import { createEmptyDir } from '../support/data-dir.ts'
 import { readBlocks } from '../support/docs.ts'
+import { addressOf } from '../support/events.ts'
 
-let gateway: RunningGateway
+let app: TestApp
+let address: string
 let folder: string
 beforeAll(async () => {
   folder = createEmptyDir()
-  const dataDir = createDataDir(path.join(folder, 'data'))
-  cpSync(path.join(import.meta.dirname, '../fixtures/documents.json'), path.join(dataDir, 'documents.json'))
-  gateway = await startGateway({
-    DATA_DIR: dataDir,
-    TRUSTED_DOCUMENTS: path.join(dataDir, 'documents.json'),
-    TRUSTED_DOCUMENTS_MODE: 'log',
+  const dataDir = path.join(folder, 'data')
+  mkdirSync(dataDir)
+  const paths = [path.join(import.meta.dirname, '../fixtures/documents.json')]
+  app = await startTestApp({
+    trustedDocuments: readTrustedDocuments({ paths, others: 'log' }, schemas.schema, {
+      warn: (_details, message) => expect.unreachable(message),
+    }),
   })
+  await openDemo(app.database, dataDir)
+  address = await addressOf(app)
 })
 afterAll(async () => {
-  await gateway.stop()
+  await app.close()
   rmSync(folder, { recursive: true })
 })
 
 /** Starts a command of the documentation, in the folder that contains `data`. */
 function start(code: string): ChildProcess & { stdout: NonNullable<ChildProcess['stdout']> } {
-  const script = `KEY=$(cat data/demo-key)\n${code.replaceAll('http://127.0.0.1:4000', gateway.address)}`
+  const script = `KEY=$(cat data/demo-key)\n${code.replaceAll('http://127.0.0.1:4000', address)}`
   return spawn('bash', ['-c', script], { cwd: folder, detached: true, stdio: ['ignore', 'pipe', 'inherit'] })
 }
 
@@ -67,7 +75,7 @@ it('the follower of docs/events.md prints what happens after its start', async (
   const create = () =>
     request('mutation { createUser(input: { name: "Ada", email: "a@example.com", phone: "1" }) { user { id } } }')
   // The follower may not have started yet. Each user is an event.
-  const timer = setInterval(create, 500)
+  const timer = setInterval(create, 200)
   let output = ''
   for await (const chunk of child.stdout) {
     output += chunk
@@ -80,7 +88,7 @@ it('the follower of docs/events.md prints what happens after its start', async (
 
 async function request(query: string): Promise<{ data: Record<string, unknown>; errors?: unknown }> {
   const key = readFileSync(path.join(folder, 'data/demo-key'), 'utf8').trim()
-  const response = await fetch(`${gateway.address}/graphql`, {
+  const response = await fetch(`${address}/graphql`, {
     method: 'POST',
     headers: { 'x-api-key': key, 'content-type': 'application/json' },
     body: JSON.stringify({ query }),

@@ -5,6 +5,7 @@ import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { settleEvents } from '../support/events.ts'
 import { factoriesFor } from '../support/factories.ts'
 import { jobClient, present } from '../support/jobs.ts'
+import { runs } from '../support/runs.ts'
 
 let app: TestApp
 let tenant: TestTenant
@@ -115,12 +116,14 @@ it('the deletion of a user erases the responses, payloads and results that name 
 
 it('ids that clients have chosen for accounts are no names', async () => {
   const { id: userId } = await factoriesFor(app, tenant).user()
-  for (const id of ['url', `usr_${randomUUID()}`]) {
+  // A token's user can choose the id of the profile of somebody else.
+  const ofProfile = `prf_${randomUUID()}`
+  for (const id of ['url', `usr_${randomUUID()}`, ofProfile]) {
     const input = { id, userId, platform: 'X', platformAccountId: id, displayName: 'x' }
     const query = 'mutation ($input: LinkAccountInput!) { linkAccount(input: $input) { account { id } } }'
     await app.graphql(tenant, query, { input })
   }
-  const job = await createJob({ url: 'https://example.com', of: 'url' })
+  const job = await createJob({ url: 'https://example.com', of: 'url', profile: ofProfile })
   await app.graphql(tenant, deleteUser, { id: userId })
   await erase()
   expect(await findJob(job)).toMatchObject({ status: 'PENDING', payload: { of: 'url' } })
@@ -130,27 +133,17 @@ it('ids that clients have chosen for accounts are no names', async () => {
 it('thousands of names of a user are looked up in long payloads', async () => {
   const { tenantAppId } = tenant
   const { id: userId } = await factoriesFor(app, tenant).user()
-  const accountIds = Array.from({ length: 2_000 }, () => `acc_${randomUUID()}`)
   const { prisma } = app.database
-  await prisma.account.createMany({
-    data: accountIds.map((id) => ({
-      tenantAppId,
-      id,
-      userId,
-      platform: 'X',
-      platformAccountId: id,
-      displayName: 'x',
-      updatedAt: new Date(),
-    })),
-  })
-  const text = 'some words '.repeat(6_000)
-  await prisma.job.createMany({
-    data: Array.from({ length: 100 }, (_, index) => ({
-      tenantAppId,
-      id: `job_long_${index}`,
-      payload: { text: `${text}${index === 99 ? accountIds[1_999] : ''}` },
-    })),
-  })
+  await prisma.$executeRaw`
+    INSERT INTO account (tenant_app_id, id, user_id, platform, platform_account_id, display_name, updated_at)
+    SELECT ${tenantAppId}, 'acc_' || gen_random_uuid(), ${userId}, 'X', 'many-' || number, 'x', now() FROM generate_series(1, 2000) AS number`
+  const last = await prisma.account.findFirstOrThrow({ where: { platformAccountId: 'many-2000' } })
+  const length = runs(6_000)
+  await prisma.$executeRaw`
+    INSERT INTO job (tenant_app_id, id, payload, updated_at)
+    SELECT ${tenantAppId}, 'job_long_' || number,
+      json_build_object('text', repeat('some words ', ${length}) || CASE number WHEN 99 THEN ${last.id} ELSE '' END), now()
+    FROM generate_series(0, 99) AS number`
   await app.graphql(tenant, deleteUser, { id: userId })
   await erase()
   const erased = await prisma.job.findMany({ where: { id: { startsWith: 'job_long_' }, status: 'CANCELLED' } })
@@ -176,10 +169,10 @@ it('all jobs of a tenant are read, in pages, and short ids only match whole stri
   const { tenantAppId } = tenant
   await app.database.prisma.user.create({ data: { tenantAppId, id: '42', name: 'n', email: 'forty@example.com' } })
   await app.database.prisma.job.createMany({
-    data: Array.from({ length: 1_500 }, (_, index) => ({
+    data: Array.from({ length: 120 }, (_, index) => ({
       tenantAppId,
       id: `job_page_${index}`,
-      payload: { count: 42, text: 'at 42', user: index === 1_499 ? '42' : '43' },
+      payload: { count: 42, text: 'at 42', user: index === 119 ? '42' : '43' },
     })),
   })
   await app.database.prisma.user.delete({ where: { tenantAppId_id: { tenantAppId, id: '42' } } })
@@ -187,7 +180,7 @@ it('all jobs of a tenant are read, in pages, and short ids only match whole stri
   const erased = await app.database.prisma.job.findMany({
     where: { id: { startsWith: 'job_page_' }, status: 'CANCELLED' },
   })
-  expect(erased.map(({ id }) => id)).toEqual(['job_page_1499'])
+  expect(erased.map(({ id }) => id)).toEqual(['job_page_119'])
 })
 
 it('maintenance sends one statement to each server while no user has been deleted', async () => {

@@ -166,6 +166,20 @@ describe('the event log', () => {
     expect(typesOf(events)).toEqual(['PROFILE_SYNCED'])
   })
 
+  it('has the event of an email also if a user and an account with the id of its profile changed before', async () => {
+    const make = factoriesFor(app, tenant)
+    const { id } = await make.user({ id: '77' })
+    const account = await make.account(id, { id })
+    await make.profile(account, { id })
+    await make.email(id, { id })
+    const events = await eventsOf(() =>
+      app.database.runAsOwner(`
+        BEGIN; UPDATE "user" SET name = 'New' WHERE id = '${id}'; UPDATE account SET display_name = 'New' WHERE id = '${id}';
+        UPDATE email_record SET value = 'new@example.com' WHERE id = '${id}'; COMMIT`),
+    )
+    expect(typesOf(events).toSorted()).toEqual(['ACCOUNT_UPDATED', 'PROFILE_SYNCED', 'USER_UPDATED'])
+  })
+
   it('has the life of a job, but not the extensions of its lease', async () => {
     const call = jobClient(app, tenant)
     const events = await eventsOf(async () => {
@@ -299,6 +313,74 @@ describe('query { events }', () => {
     ])
     expect((await list({ filter: { types: [] } }, own)).nodes).toEqual([])
     expect((await list({ filter: { resourceId: 'a\0' } }, own)).nodes).toEqual([])
+  })
+
+  it('filters by resource the events of all types that have the id, and by type those of one', async () => {
+    const own = await app.createTenant()
+    const make = factoriesFor(app, own)
+    await make.user({ id: '77' })
+    await make.job({ id: '77' })
+    const { nodes } = await list({ filter: { resourceId: '77' } }, own)
+    expect(typesOf(nodes).toSorted()).toEqual(['JOB_CREATED', 'USER_CREATED'])
+    const ofJob = await list({ filter: { resourceId: '77', types: ['JOB_CREATED', 'JOB_FAILED'] } }, own)
+    expect(typesOf(ofJob.nodes)).toEqual(['JOB_CREATED'])
+  })
+
+  it('filters by the time of creation, with the other conditions, and from both ends', async () => {
+    const own = await app.createTenant()
+    const make = factoriesFor(app, own)
+    const user = await make.user()
+    const accounts = [await make.account(user.id), await make.account(user.id), await make.account(user.id)]
+    const timeOf = (hour: number) => `2026-11-27T0${hour}:00:00.000Z`
+    await settleEvents(app)
+    // The log has the order of the writes. Of a transaction that began early and wrote late, the time is earlier.
+    for (const [index, hour] of [3, 1, 2].entries()) {
+      const of = `tenant_app_id = '${own.tenantAppId}' AND resource_id = '${accounts[index]?.id}'`
+      await app.database.runAsOwner(`UPDATE event SET created_at = '${timeOf(hour)}' WHERE ${of}`)
+    }
+    const found = async (filter: object, page: object = {}) =>
+      (await list({ filter, ...page }, own)).nodes.map(({ resourceId }) =>
+        accounts.findIndex(({ id }) => id === resourceId),
+      )
+    const userCreated = -1
+    expect(await found({ createdAfter: timeOf(1) })).toEqual([userCreated, 0, 2])
+    expect(await found({ createdBefore: timeOf(3) })).toEqual([1, 2])
+    expect(await found({ createdAfter: timeOf(1), createdBefore: timeOf(3) })).toEqual([2])
+    expect(await found({ createdAfter: timeOf(1), types: ['ACCOUNT_LINKED'] })).toEqual([0, 2])
+    expect(await found({ createdBefore: timeOf(3), userId: user.id }, { first: null, last: 1 })).toEqual([2])
+    expect(await found({ createdAfter: null, createdBefore: null })).toEqual([userCreated, 0, 1, 2])
+    expect(await found({ createdAfter: timeOf(3), createdBefore: timeOf(1) })).toEqual([])
+    const { data } = await app.graphql<{ events: { pageInfo: object } }>(
+      own,
+      `{ events(first: 1, filter: { createdBefore: "${timeOf(3)}" }) { pageInfo { hasNextPage hasPreviousPage } } }`,
+    )
+    expect(data.events.pageInfo).toEqual({ hasNextPage: true, hasPreviousPage: false })
+  })
+
+  it('filters by user, and the token of a user sees no other', async () => {
+    const own = await app.createTenant()
+    const make = factoriesFor(app, own)
+    const [one, two] = [await make.user(), await make.user()]
+    await make.account(one.id)
+    await make.job()
+    const ofOne = ['USER_CREATED', 'ACCOUNT_LINKED']
+    expect(typesOf((await list({ filter: { userId: one.id } }, own)).nodes)).toEqual(ofOne)
+    expect(typesOf((await list({ filter: { userId: one.id, types: ['ACCOUNT_LINKED'] } }, own)).nodes)).toEqual([
+      'ACCOUNT_LINKED',
+    ])
+    for (const userId of ['nobody', 'a\0']) expect((await list({ filter: { userId } }, own)).nodes).toEqual([])
+    const { data } = await app.graphql<{ createAccessToken: { accessToken: string } }>(
+      own,
+      'mutation ($userId: ID) { createAccessToken(input: { userId: $userId, scopes: ["events:read"] }) { accessToken } }',
+      { userId: one.id },
+    )
+    const viewer = { ...own, token: data.createAccessToken.accessToken }
+    const query = 'query ($userId: ID) { events(filter: { userId: $userId }) { nodes { type } } }'
+    const seen = async (userId: string | null) =>
+      (await app.graphql<{ events: { nodes: { type: string }[] } }>(viewer, query, { userId })).data.events.nodes.map(
+        ({ type }) => type,
+      )
+    expect([await seen(null), await seen(one.id), await seen(two.id)]).toEqual([ofOne, ofOne, []])
   })
 
   it('returns the resources as they are now, with one statement per type', async () => {

@@ -34,6 +34,15 @@ function openPool(): pg.Pool {
   return pool
 }
 
+/** Opens a session in another database of the server. */
+async function connectElsewhere(): Promise<pg.Client> {
+  const url = new URL(app.database.url ?? '')
+  url.pathname = '/postgres'
+  const client = new pg.Client({ connectionString: url.href })
+  await client.connect()
+  return client
+}
+
 const insert = `INSERT INTO "user" (tenant_app_id, id, name, email, updated_at) VALUES ($1, $2, 'A', 'a', now())`
 
 /**
@@ -60,6 +69,17 @@ async function write(pool: pg.Pool, writer: number, transactions: number): Promi
   }
   client.release()
   return written
+}
+
+/** Holds up the log by transactions in another database, longer than it waits for these. */
+async function writeElsewhere(milliseconds: number, signal: AbortSignal): Promise<void> {
+  const session = await connectElsewhere()
+  while (!signal.aborted) {
+    await session.query('BEGIN; SELECT pg_current_xact_id()')
+    await sleep(milliseconds, undefined, { signal }).catch(() => undefined)
+    await session.query('COMMIT')
+  }
+  await session.end()
 }
 
 interface Reader {
@@ -119,7 +139,7 @@ function startReader(kind: 'query' | 'subscription', from: string | null): Reade
 }
 
 describe('readers that resume at random points', () => {
-  it('miss and repeat no event of 16 writers whose transactions stay open and are rolled back', async () => {
+  it('miss and repeat no event of 16 writers whose transactions stay open and are rolled back, beside another database', async () => {
     const { id: start } = await app.database.prisma.event
       .findFirstOrThrow({ where: { tenantAppId: tenant.tenantAppId }, orderBy: { id: 'desc' } })
       .catch(() => ({ id: null }))
@@ -127,7 +147,11 @@ describe('readers that resume at random points', () => {
       startReader(kind, start ?? 'evt_000000000000000000000000'),
     )
     const pool = openPool()
+    const controller = new AbortController()
+    const others = Promise.all([1_300, 1_900].map((milliseconds) => writeElsewhere(milliseconds, controller.signal)))
     const written = (await Promise.all(Array.from({ length: 16 }, (_, writer) => write(pool, writer, 60)))).flat()
+    controller.abort()
+    await others
     // Transactions of other tests on the server can keep the last events from being read.
     await settleEvents(app)
     await Promise.all(readers.map((reader) => reader.stop()))
@@ -155,6 +179,28 @@ describe('a transaction that stays open', () => {
     expect(await Promise.race([next, sleep(700)])).toBeUndefined()
     await early.query('ROLLBACK')
     expect((await next)?.data?.data).toEqual({ events: { resourceId: 'usr_late' } })
+    early.release()
+    late.release()
+    stream.close()
+  })
+
+  it('in another database delays no event for long, and lets none arrive before an earlier one', async () => {
+    const elsewhere = await connectElsewhere()
+    const pool = openPool()
+    const [early, late] = [await pool.connect(), await pool.connect()]
+    const stream = await subscribe(address, tenant.key, 'subscription { events { resourceId } }')
+    await elsewhere.query('BEGIN; SELECT pg_current_xact_id()')
+    await late.query(insert, [tenant.tenantAppId, 'usr_beside'])
+    expect((await stream.next())?.data?.data).toEqual({ events: { resourceId: 'usr_beside' } })
+    await early.query('BEGIN')
+    await early.query(insert, [tenant.tenantAppId, 'usr_before'])
+    await late.query(insert, [tenant.tenantAppId, 'usr_behind'])
+    const next = stream.next()
+    expect(await Promise.race([next, sleep(2_000)])).toBeUndefined()
+    await early.query('COMMIT')
+    expect((await next)?.data?.data).toEqual({ events: { resourceId: 'usr_before' } })
+    expect((await stream.next())?.data?.data).toEqual({ events: { resourceId: 'usr_behind' } })
+    await elsewhere.end()
     early.release()
     late.release()
     stream.close()

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createKey, revokeKey } from '../../src/domain/credential/key.service.ts'
 import { GatewayError } from '../../src/engine/errors.ts'
 import type { RateLimit } from '../../src/engine/limits/rate-limit.ts'
+import { Reservation } from '../../src/engine/limits/reservation.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { addressOf, type EventStream, subscribe } from '../support/events.ts'
 import { factoriesFor } from '../support/factories.ts'
@@ -200,7 +201,7 @@ describe.concurrent('a live list', () => {
     const list = await follow(selected, args)
     const ids: string[] = []
     const random = createRandom(7)
-    for (let step = 0; step < 60; step += 1) {
+    for (let step = 0; step < 30; step += 1) {
       const id = ids[Math.floor(random() * ids.length)]
       const name = String(random())
       const kind = Math.floor(random() * 4)
@@ -409,14 +410,18 @@ describe.concurrent('the points of a live list', () => {
   /** A budget that counts what is spent, refuses when it is told so, and has so many points left. */
   function createBudget() {
     const state = { spent: [] as number[], isEmpty: false, remaining: 1_000 }
+    const budget = () => ({ points: 1_000, remaining: state.remaining, resetSeconds: 4 })
     const limit: RateLimit = {
-      async spend(_, points) {
-        if (points > 0 && state.isEmpty) {
+      async spend() {
+        return budget()
+      },
+      async reserve(_, points) {
+        if (state.isEmpty) {
           state.isEmpty = false
           throw new GatewayError('RATE_LIMITED', 'Empty.', { limit: 'points', headers: { 'retry-after': '3' } })
         }
-        if (points > 0) state.spent.push(points)
-        return { points: 1_000, remaining: state.remaining, resetSeconds: 4 }
+        state.spent.push(points.requested)
+        return new Reservation({ ...points, budget: budget() })
       },
       charge: async () => undefined,
     }
@@ -480,7 +485,11 @@ describe.concurrent.each(Object.keys(transports) as Transport[])('a live list ov
   it('breaks off when the gateway stops, also while it waits for points', async () => {
     const { tenant, make } = await start()
     const isShort = { points: 1_000, remaining: 1, resetSeconds: 600 }
-    const rateLimit: RateLimit = { spend: async () => isShort, charge: async () => isShort }
+    const rateLimit: RateLimit = {
+      spend: async () => isShort,
+      charge: async () => isShort,
+      reserve: async (_, points) => new Reservation({ ...points, budget: isShort }),
+    }
     const stopping = await app.startAnother({ rateLimit })
     const { until, ending } = await transports[name](await addressOf(stopping), tenant.key, query)
     await until('"order":[]')

@@ -101,6 +101,29 @@ describe.skipIf(isDistributed)('event_position()', () => {
     expect(((await idOf(reader, 'usr_running')) ?? '') > begun).toBe(true)
   })
 
+  it.skipIf(!hasServer || !canCreateClusters)(
+    'waits for no prepared transaction of another database, and one with events cannot be prepared',
+    async () => {
+      // Transactions of autovacuum in the database of the log would hold the horizon.
+      const cluster = await createCluster({ autovacuum: 'off', max_prepared_transactions: '2' })
+      onTestFinished(() => cluster.remove())
+      const { tenantAppId } = await prepare(cluster)
+      const elsewhere = new URL(cluster.adminUrl)
+      elsewhere.pathname = '/postgres'
+      const [writer, other] = [await connect(cluster.adminUrl), await connect(elsewhere.href)]
+      await other.query("BEGIN; SELECT pg_current_xact_id(); PREPARE TRANSACTION 'elsewhere'")
+      await writer.query(insert, [tenantAppId, 'usr_1'])
+      const horizon = async () => (await writer.query('SELECT complete = begun AS is_open FROM event_horizon()')).rows
+      expect(await horizon()).toEqual([{ is_open: false }])
+      expect((await writer.query('SELECT note_other_transactions() AS noted')).rows).toEqual([{ noted: true }])
+      expect(await horizon()).toEqual([{ is_open: true }])
+      await other.query("ROLLBACK PREPARED 'elsewhere'")
+      await writer.query('BEGIN')
+      await writer.query(insert, [tenantAppId, 'usr_2'])
+      await expect(writer.query("PREPARE TRANSACTION 'here'")).rejects.toThrow(/NOTIFY/)
+    },
+  )
+
   // The last test: sessions keep the offset with which they write.
   it('is of another log when the ids of events have another offset', async () => {
     const { server } = await position()

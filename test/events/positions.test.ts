@@ -289,6 +289,8 @@ describe('a position', () => {
     `${last}~-1`,
     `${last}~zzzzzzzzzzz`,
     `${last}~zzzz`,
+    `${last}~0.0.0`,
+    `${last}~1.10`,
     `${last}~${'1.'.repeat(100)}1`,
   ])('is no text such as "%s"', async (text) => {
     expect(parsePosition(text)).toBeUndefined()
@@ -298,9 +300,16 @@ describe('a position', () => {
     expect(errors?.[0]?.extensions['code']).toBe('BAD_USER_INPUT')
   })
 
-  it('is rejected if the log has not reached it', async () => {
-    const stream = await subscribe(await addressOf(app), tenant.key, subscription, { after: `evt_${'f'.repeat(24)}~1` })
-    expect((await stream.next())?.data?.errors?.[0]?.extensions['code']).toBe('BAD_USER_INPUT')
-    stream.close()
-  })
+  it.each([`evt_${'f'.repeat(24)}~1`, `evt_${'f'.repeat(24)}`])(
+    'is rejected by the subscription and the query if the log has not reached it: %s',
+    async (after) => {
+      const stream = await subscribe(await addressOf(app), tenant.key, subscription, { after })
+      const [ofSubscription] = (await stream.next())?.data?.errors ?? []
+      stream.close()
+      const query = 'query ($after: String) { events(after: $after) { nodes { id } } }'
+      const [ofQuery] = (await app.graphql(tenant, query, { after })).errors ?? []
+      expect(ofQuery?.extensions).toEqual(ofSubscription?.extensions)
+      expect(ofQuery?.extensions['code']).toBe('BAD_USER_INPUT')
+    },
+  )
 })

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { type RateLimit, unlimited } from '../../src/engine/limits/rate-limit.ts'
 import { type RunningGateway, startGateway } from '../support/cli.ts'
 import { type Cluster, canCreateClusters, createCluster } from '../support/cluster.ts'
 import { type EventStream, subscribe } from '../support/events.ts'
@@ -165,14 +166,12 @@ describe.skipIf(!canCreateClusters)('a follower of the event log', () => {
       let isGated = false
       const asked = Promise.withResolvers<void>()
       const gate = Promise.withResolvers<void>()
-      const unlimited = async () => undefined
-      const spend = async () => {
-        if (!isGated) return undefined
-        asked.resolve()
-        await gate.promise
-        return undefined
+      const reserve: RateLimit['reserve'] = async (...request) => {
+        if (isGated) asked.resolve()
+        if (isGated) await gate.promise
+        return unlimited.reserve(...request)
       }
-      const { proxy, gateway } = await listenThroughProxy({ rateLimit: { spend, charge: unlimited } })
+      const { proxy, gateway } = await listenThroughProxy({ rateLimit: { ...unlimited, reserve } })
       const list = 'subscription { users(first: 1, orderBy: { field: CREATED_AT, direction: DESC }) { order } }'
       const { until, ending } = await start(gateway.address, key, list)
       await until('"order"')

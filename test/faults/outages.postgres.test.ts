@@ -22,6 +22,13 @@ let tenantAppId: string
 let headers: Record<string, string>
 let gateway: ListeningGateway
 
+/** The URL of the database through the proxy. */
+function urlOfProxy(): string {
+  const url = new URL(cluster.url)
+  url.port = String(proxy.port)
+  return url.href
+}
+
 /** Runs SQL in a session that bypasses the proxy. */
 async function query(text: string, values: readonly unknown[] = []): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: cluster.adminUrl })
@@ -48,9 +55,7 @@ beforeAll(async () => {
      SELECT $1, 'acc_' || n, 'usr_' || n, 'TWITCH', 'ada' || n, 'Ada', now() FROM generate_series(1, 5) AS n`,
     [tenantAppId],
   )
-  const url = new URL(cluster.url)
-  url.port = String(proxy.port)
-  gateway = await listen(url.href, { pool })
+  gateway = await listen(urlOfProxy(), { pool })
 })
 afterAll(async () => {
   if (!canCreateClusters) return
@@ -234,9 +239,7 @@ describe.skipIf(!canCreateClusters)(
         const ended = performance.now()
         await clients.untilEachIs('done')
         milliseconds = performance.now() - ended
-        await expect
-          .poll(() => Promise.all([probe('/health'), probe('/ready')]), { timeout: 5_000 })
-          .toEqual([200, 200])
+        await expect.poll(() => Promise.all([probe('/health'), probe('/ready')])).toEqual([200, 200])
       })
       expect(milliseconds).toBeLessThan(5_000)
     })
@@ -246,7 +249,7 @@ describe.skipIf(!canCreateClusters)(
         for (let time = 0; time < 10; time += 1) {
           expect((await query(killAll)).length).toBeGreaterThan(0)
           await clients.untilEachIs('done')
-          expect(await Promise.all([probe('/health'), probe('/ready')])).toEqual([200, 200])
+          await expect.poll(() => Promise.all([probe('/health'), probe('/ready')])).toEqual([200, 200])
         }
       })
     })
@@ -271,12 +274,17 @@ describe.skipIf(!canCreateClusters)(
     })
 
     it('is slow, and each response is the normal one', async () => {
+      const impatient = gateway
+      // However long the statements wait for each other on a busy machine.
+      gateway = await listen(urlOfProxy(), { pool: { acquireMilliseconds: 60_000, statementMilliseconds: 60_000 } })
       const responses = await runWithClients(async (clients) => {
         proxy.delay(20)
         await clients.untilEachIs('done')
         await clients.untilEachIs('done')
         proxy.restore()
       })
+      await gateway.close()
+      gateway = impatient
       expect(responses.filter(({ outcome }) => outcome !== 'done')).toEqual([])
     })
   },

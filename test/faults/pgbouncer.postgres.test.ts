@@ -1,5 +1,8 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openPostgres } from '../../src/engine/db/postgres/postgres.ts'
 import { fusion, type RunningCommand, type RunningGateway, startCommand, startGateway } from '../support/cli.ts'
 import { type Cluster, canCreateClusters, createCluster } from '../support/cluster.ts'
 import { subscribe } from '../support/events.ts'
@@ -61,6 +64,18 @@ async function ask(sql: string): Promise<unknown[][]> {
   const { rows } = await client.query({ text: sql, rowMode: 'array' })
   await client.end()
   return rows
+}
+
+/** Runs a script in each session behind PgBouncer at the same time, so that what it sets is left in all of them. */
+async function leave(script: string, url = bouncer.url, sessions = 2): Promise<void> {
+  const clients = Array.from({ length: sessions }, () => new pg.Client({ connectionString: url }))
+  for (const client of clients) client.on('error', () => undefined)
+  try {
+    await Promise.all(clients.map((client) => client.connect()))
+    for (const sql of ['BEGIN', script, 'COMMIT']) await Promise.all(clients.map((client) => client.query(sql)))
+  } finally {
+    await Promise.all(clients.map((client) => client.end()))
+  }
 }
 
 describe.skipIf(!canRun)('PgBouncer in transaction mode', () => {
@@ -137,5 +152,108 @@ describe.skipIf(!canRun)('PgBouncer in transaction mode', () => {
       ['America/New_York', '0'],
     ])
     expect(await ask('SELECT count(*)::int FROM pg_prepared_statements')).toEqual([[0]])
+  })
+
+  it('answers while and after pg_dump runs through PgBouncer, which leaves sessions without a search_path', async () => {
+    const url = new URL(bouncer.url)
+    const dump = () =>
+      promisify(execFile)('pg_dump', ['--schema-only', '--exclude-table=_prisma_migrations', url.href]).then(
+        ({ stdout }) => expect(stdout).toContain('CREATE TABLE public.account'),
+      )
+    let isRunning = true
+    const dumps = dump()
+      .then(dump)
+      .finally(() => {
+        isRunning = false
+      })
+    while (isRunning) await Promise.all([send('/users'), graphql('{ users(first: 1) { nodes { id } } }')])
+    await dumps
+    await leave("SELECT set_config('search_path', '', false)")
+    await send('/users')
+    await send('/users', { name: 'After', email: 'after@example.com', phone: '1' })
+  })
+
+  it('does not depend on the settings that other clients have left in its sessions', async () => {
+    const wrong = {
+      search_path: 'pg_catalog',
+      row_security: 'off',
+      lock_timeout: '1',
+      synchronous_commit: 'off',
+      timezone: 'Asia/Tokyo',
+      datestyle: 'SQL, DMY',
+      bytea_output: 'escape',
+      array_nulls: 'off',
+      statement_timeout: '700',
+      transform_null_equals: 'on',
+    }
+    const script = Object.entries(wrong).map(([name, value]) => `SET ${name} = '${value}'`)
+    await leave(['CREATE TEMP TABLE account (tenant_app_id text, id text)', ...script].join('; '))
+    const pool = { size: 2, connectMilliseconds: 5_000, acquireMilliseconds: 5_000, statementMilliseconds: 4_000 }
+    const database = openPostgres(bouncer.url, { directUrl: cluster.url, pool })
+    const names = Object.keys(wrong)
+    const statement = {
+      text: `SELECT ${names.map((name) => `current_setting('${name}')`).join(', ')}, 'account'::regclass = 'public.account'::regclass`,
+    }
+    const expected = ['public, pg_temp', 'on', '0', 'on', 'UTC', 'ISO, MDY', 'hex', 'on', '4s', 'off', true]
+    const transaction = await database.begin()
+    expect((await transaction.send(statement, [])).rows).toEqual([expected])
+    await transaction.end('COMMIT')
+    expect((await database.send(statement, [])).rows).toEqual([expected])
+    await database.close()
+    expect(await graphql('{ users(first: 1) { nodes { accounts { id } } } }')).toBeDefined()
+  })
+
+  it('writes although other clients have left its sessions read-only, and not if the database is', async () => {
+    const writes = [
+      () => send('/users', { name: 'Written', email: 'written@example.com', phone: '1' }),
+      () =>
+        graphql(
+          'mutation { createUsers(inputs: [{ name: "Written", email: "w@example.com", phone: "1" }]) { results { user { id } } } }',
+        ),
+      () => graphql('mutation { createJob(input: { jobType: "count_up" }) { job { id } } }'),
+    ]
+    for (const write of writes) {
+      await leave('SET default_transaction_read_only = on')
+      await Promise.all([write(), write(), write(), send('/users')])
+    }
+    const admin = new pg.Client({ connectionString: cluster.adminUrl })
+    await admin.connect()
+    const role = `"${roleOf(cluster.url)}"`
+    try {
+      await admin.query(`ALTER ROLE ${role} SET default_transaction_read_only = on`)
+      await leave('SELECT pg_terminate_backend(pg_backend_pid())').catch(() => undefined)
+      const response = await fetch(`${gateway.address}/users`, {
+        method: 'POST',
+        headers: { 'x-api-key': key, 'content-type': 'application/json' },
+        body: '{ "name": "Refused", "email": "r@example.com", "phone": "1" }',
+      })
+      expect(response.status).toBe(503)
+    } finally {
+      await admin.query(`ALTER ROLE ${role} RESET default_transaction_read_only`)
+      await admin.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = $1', [
+        roleOf(cluster.url),
+      ])
+      await admin.end()
+    }
+  })
+
+  it('writes events as a superuser, although another client has left a session without triggers', async () => {
+    const admin = new pg.Client({ connectionString: cluster.adminUrl })
+    await admin.connect()
+    const role = `"${roleOf(cluster.ownerUrl)}"`
+    await admin.query(`ALTER ROLE ${role} SUPERUSER`)
+    const other = await startPgBouncer(cluster, 1)
+    const pool = { size: 1, connectMilliseconds: 5_000, acquireMilliseconds: 5_000, statementMilliseconds: 4_000 }
+    const database = openPostgres(other.ownerUrl, { directUrl: cluster.ownerUrl, pool })
+    try {
+      await leave('SET session_replication_role = replica', other.ownerUrl, 1)
+      const { rows } = await database.send({ text: "SELECT current_setting('session_replication_role')" }, [])
+      expect(rows).toEqual([['origin']])
+    } finally {
+      await database.close()
+      await other.stop()
+      await admin.query(`ALTER ROLE ${role} NOSUPERUSER`)
+      await admin.end()
+    }
   })
 })

@@ -102,6 +102,20 @@ describe.skipIf(!canCreateClusters)('SIGTERM', () => {
     expect(gateway.output()).not.toMatch(/asked-.*cutOff/)
   })
 
+  it('leaves no timer of a subscription that would keep the process', async () => {
+    // Yoga has shorter timers in tests.
+    const gateway = await startGateway({ ...env, NODE_ENV: 'production', SHUTDOWN_TIMEOUT: '60' })
+    for (const subscribe of Object.values(transports))
+      await (await subscribe(gateway.address, key, 'subscription { jobs { id } }')).until('"jobs"')
+    const exited = once(gateway.child, 'exit')
+    gateway.child.kill('SIGTERM')
+    await expect.poll(gateway.output, { timeout: 10_000, interval: 10 }).toContain('"stopped"')
+    const stoppedAt = performance.now()
+    await exited
+    expect(performance.now() - stoppedAt).toBeLessThan(2_000)
+    expect(gateway.output()).not.toContain('not everything')
+  })
+
   it('cuts off requests and operations that take longer than SHUTDOWN_TIMEOUT and exits with 0, even if the database is frozen', async () => {
     const gateway = await startGateway({ ...env, SHUTDOWN_TIMEOUT: '2' })
     await fetch(`${gateway.address}/users?limit=1`, { headers: { 'x-api-key': key } })

@@ -120,18 +120,32 @@ describe('a batch', () => {
     const log = { error: () => undefined, warn: () => undefined }
     const limited = await app.startAnother({ batching: true, rateLimit: createRateLimit(1_000, { log }) })
     const page = (first: number) => ({ query: `{ users(first: ${first}) { nodes { id } } }` })
-    const paid = await post([page(100), page(200), viewer], {}, limited)
-    expect(paid.headers).toMatchObject({ 'x-cost': '301', ratelimit: expect.stringMatching(/^"points";r=699;t=\d+$/) })
-    const costs = (paid.json() as { extensions: { cost: { requested: number } } }[]).map(
+    /** Its response does not show how many rows were read. */
+    const whole = (first: number) => ({ query: `{ users(first: ${first}) { pageInfo { hasNextPage } } }` })
+    const batch = [whole(100), page(200), viewer]
+    const paid = await post(batch, {}, limited)
+    // The second one finds its documents prepared, so that all its operations begin before one ends.
+    for (const [{ headers }, left] of [[paid, 896] as const, [await post(batch, {}, limited), 792] as const]) {
+      expect(headers).toMatchObject({
+        'x-cost-requested': '301',
+        'x-cost': String(100 + 3 + 1),
+        ratelimit: expect.stringMatching(new RegExp(`^"points";r=${left};t=\\d+$`)),
+      })
+    }
+    const costs = (paid.json() as { extensions: { cost: { requested: number; actual: number } } }[]).map(
       ({ extensions: { cost } }) => cost,
     )
-    expect(costs.map(({ requested }) => requested)).toEqual([100, 200, 1])
+    expect(costs.map(({ requested, actual }) => [requested, actual])).toEqual([
+      [100, 100],
+      [200, 3],
+      [1, 1],
+    ])
     // Each operation is rejected by itself. There are points for one of the pages: the one that is admitted first.
-    const { headers, json } = await post([page(400), viewer, page(400)], {}, limited)
+    const { headers, json } = await post([whole(490), viewer, whole(490)], {}, limited)
     const results = json() as { errors?: { extensions: { code: string } }[] }[]
     const [one, between, other] = results.map(({ errors = [] }) => errors.map(({ extensions: { code } }) => code))
     expect([between, [one, other].toSorted()]).toEqual([[], [[], ['RATE_LIMITED']]])
-    expect(headers).toMatchObject({ 'x-cost': '801', 'retry-after': expect.stringMatching(/^\d+$/) })
+    expect(headers).toMatchObject({ 'x-cost-requested': '981', 'retry-after': expect.stringMatching(/^\d+$/) })
     // The body of an operation costs a point for each KiB, and so does its response.
     const long = await post([{ ...viewer, variables: { text: 'x'.repeat(20_000) } }, viewer], {}, app)
     expect(long.headers['x-cost']).toBe('20')

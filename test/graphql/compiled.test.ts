@@ -193,7 +193,7 @@ function isWithinNull(data: unknown, path: readonly (string | number)[]): boolea
 describe('a compiled operation returns the same data and errors as graphql-js', () => {
   it('for generated queries', async () => {
     // Each run compares a valid operation. About four of five drafts are not valid, and are not counted.
-    const count = Number(process.env['COMPILED_RUNS'] ?? runs(450))
+    const count = Number(process.env['COMPILED_RUNS'] ?? runs(450, 6))
     const variables = fc.record({
       // Variables of the wrong type reach neither executor, because coercion rejects them first.
       id: fc.constantFrom(undefined, 0, 1, 2, 3, 4, 1.5),

@@ -64,15 +64,16 @@ const expectedIds = (kind: Kind, filter: object, of: People) =>
 
 const kinds: readonly Kind[] = ['User', 'Account', 'Profile']
 
+/** How many of the random filters select all, some and no rows. About a sixth of them select all. */
+const seen = { all: 0, some: 0, none: 0 }
+
 describe.each(kinds)('a random filter of the type %s', (kind) => {
   it('selects the rows that the same predicate in JavaScript selects, with a key and with the token of a user', async () => {
-    const seen = { all: 0, some: 0, none: 0, rejected: 0 }
     await fc.assert(
       fc.asyncProperty(filters[kind], async (filter) => {
         if (sizeOf(filter) > 20) {
           const { errors } = await read(kind, filter)
           expect(errors?.[0]?.message).toBe('Invalid input: filter must have at most 20 conditions.')
-          seen.rejected += 1
           return
         }
         for (const [viewer, visible] of [[tenant, people] as const, [user, ofUser(people, 'usr_1')] as const]) {
@@ -94,10 +95,8 @@ describe.each(kinds)('a random filter of the type %s', (kind) => {
           if (viewer === tenant) seen[expected.length === 0 ? 'none' : isAll ? 'all' : 'some'] += 1
         }
       }),
-      { numRuns: runs(150) },
+      { numRuns: runs(150, 6) },
     )
-    // About a sixth of the filters select all rows.
-    for (const count of [seen.all, seen.some, seen.none]) expect(count).toBeGreaterThan(0)
   })
 
   it('selects the same as a literal with variables in it, page by page', async () => {
@@ -122,9 +121,13 @@ describe.each(kinds)('a random filter of the type %s', (kind) => {
         }
         expect(found.toSorted()).toEqual(expected)
       }),
-      { numRuns: runs(40) },
+      { numRuns: runs(40, 5) },
     )
   })
+})
+
+it('some random filters select all rows, some of them, and none', () => {
+  for (const count of Object.values(seen)) expect(count).toBeGreaterThan(0)
 })
 
 describe('a filter', () => {
@@ -159,7 +162,7 @@ describe('a filter', () => {
       const query = `query ($filter: UserFilter!) { users(first: 2, filter: ${text}) { nodes { id } } }`
       const response = await app.rest(tenant, 'POST', '/graphql', { query, variables: { filter } })
       expect(response.json().errors).toBeUndefined()
-      return response.headers['x-cost']
+      return response.headers['x-cost-requested']
     }
     for (const filter of [{ ids: ['usr_1'] }, { and: [{ email: 'a' }, { ids: [] }] }, { and: [] }]) {
       expect(await costOf(filter)).toBe('2')

@@ -46,6 +46,7 @@ const decisions = {
   'createAccessToken.scopes': 'restricts: has a value, or is not named',
   'createApiKey.scopes': 'restricts: has a value, or is not named',
   'redeliverEvents.eventIds': 'either it or `after` is required, and it never restricts `after`',
+  'redeliverEvents.events': 'exactly one of its fields has a value',
   'updateWebhook.eventTypes': 'keeps its value',
   'syncProfile.addresses': 'absent keeps the list of the one profile, null clears it',
   'syncProfile.emails': 'absent keeps the list of the one profile, null clears it',
@@ -99,6 +100,21 @@ describe.each([
     expect(await run(mutation)).toEqual(rejects('createdAfter', 'createdBefore'))
   })
 
+  it('rejects such a condition in a filter within a list', async () => {
+    const rejected = (field: string[]) => ({
+      [count]: null,
+      userErrors: [{ code: 'REQUIRED', field: ['filter', ...field], message: expect.any(String) }],
+    })
+    const inDocument = `mutation ($type: String) { ${name}(input: { filter: { or: [{ ids: ["pending", "failed"] }, { jobType: $type }] } }) ${selected} }`
+    expect(await run(inDocument)).toEqual(rejected(['or', '1', 'jobType']))
+    const single = `mutation ($type: String) { ${name}(input: { filter: { and: { jobType: $type } } }) ${selected} }`
+    expect(await run(single)).toEqual(rejected(['and', '0', 'jobType']))
+    const inVariable = `mutation ($filter: JobFilter!) { ${name}(input: { filter: $filter }) ${selected} }`
+    expect(await run(inVariable, { filter: { and: [{ not: { jobTypes: null } }] } })).toEqual(
+      rejected(['and', '0', 'not', 'jobTypes']),
+    )
+  })
+
   it('rejects such a condition in a variable with the filter or the whole input', async () => {
     const filter = { jobType: null, status: null }
     const ofFilter = `mutation ($filter: JobFilter!) { ${name}(input: { filter: $filter }) ${selected} }`
@@ -131,6 +147,43 @@ describe.each([
     const { call } = await connectTo(await addressOf(gateway), { 'x-api-key': tenant.key })
     expect((await call('change_jobs', {})).json.data).toEqual({ [name]: rejects('jobType') })
     await gateway.close()
+  })
+})
+
+describe.each([
+  ['updateUser', 'User', ['name', 'email']],
+  ['updateUsers', 'User', ['name', 'email']],
+  ['updateAccount', 'Account', ['displayName', 'status']],
+  ['updateWebhook', 'Webhook', ['url', 'eventTypes', 'enabled']],
+])('null for a column of %s that always has a value', (name, model, fields) => {
+  const inputType = `Update${model}Input`
+  it('is rejected by the name of the field, also for a missing row', async () => {
+    const rejected = (prefix: readonly string[] = []) =>
+      fields.map((field) => ({
+        code: 'REQUIRED',
+        field: [...prefix, field],
+        message: 'must not be null. Leave it out to keep its value',
+      }))
+    const input = { id: 'missing', ...Object.fromEntries(fields.map((field) => [field, null])) }
+    const errors = 'userErrors { code field message }'
+    const isBulk = name.endsWith('s')
+    const mutation = isBulk
+      ? `mutation ($input: [${inputType}!]!) { ${name}(inputs: $input) { results { ${errors} } } }`
+      : `mutation ($input: ${inputType}!) { ${name}(input: $input) { ${errors} } }`
+    const sorted = (list: readonly object[]) =>
+      list.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
+    const payload = (await run(mutation, { input: isBulk ? [input] : input })) as unknown as {
+      results?: Payload[]
+    } & Payload
+    const { userErrors } = payload.results?.[0] ?? payload
+    expect(sorted(userErrors)).toEqual(sorted(rejected(isBulk ? ['inputs', '0'] : [])))
+  })
+
+  it('is no error if the field is absent', async () => {
+    const mutation = `mutation ($input: ${inputType}!) { update${model}(input: $input) { userErrors { code field } } }`
+    expect(await run(mutation, { input: { id: 'missing' } })).toEqual({
+      userErrors: [{ code: 'NOT_FOUND', field: ['id'] }],
+    })
   })
 })
 

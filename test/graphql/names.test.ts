@@ -35,10 +35,16 @@ async function send(query: string, variables = '{}'): Promise<string[]> {
   return texts
 }
 
+/** The responses to operations with the usual name, which are the same for all names. */
+const plainResponses = new Map<string, Promise<string[]>>()
+
 /** The responses with the usual name instead. They differ in nothing else. */
 async function sendPlain(name: string, query: string, variables = '{}'): Promise<string[]> {
   const plain = (text: string) => text.replaceAll(new RegExp(`(?<![A-Za-z_])${name}(?![A-Za-z_])`, 'g'), 'plain')
-  return (await send(plain(query), plain(variables))).map((text) => text.replaceAll('plain', name))
+  const key = `${plain(query)} ${plain(variables)}`
+  const responses = plainResponses.get(key) ?? send(plain(query), plain(variables))
+  plainResponses.set(key, responses)
+  return (await responses).map((text) => text.replaceAll('plain', name))
 }
 
 describe.each(names)('the name %s', (name) => {

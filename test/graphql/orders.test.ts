@@ -100,10 +100,11 @@ describe.each(Object.keys(lists) as Kind[])('%s in a random order of several fie
   const someFilters = fc.option(filters[kind].filter((filter) => sizeOf(filter) <= 20))
 
   it('is what JavaScript sorts, page by page, forwards and backwards', async () => {
+    // Pages of one row are read once: they take as long as all other pages.
     const inAllFields = fieldsOf[kind].map((field) => ({ field, direction: 'ASC' as const }))
     let pages = 0
     await fc.assert(
-      fc.asyncProperty(ordersOfKind, someFilters, fc.constantFrom(1, 2, 5, 500), async (orders, filter, size) => {
+      fc.asyncProperty(ordersOfKind, someFilters, fc.constantFrom<number>(2, 5, 500), async (orders, filter, size) => {
         const [orderBy, ...thenBy] = orders
         const rows = (people[kind] as Row[]).filter(
           (row) => filter === null || isSelected(people, kind, row as never, filter),
@@ -130,9 +131,9 @@ describe.each(Object.keys(lists) as Kind[])('%s in a random order of several fie
         }
         expect(backwards).toEqual(expected)
       }),
-      { numRuns: runs(25), examples: [[inAllFields, null, 1]] },
+      { numRuns: runs(25, 5), examples: [[inAllFields, null, 1]] },
     )
-    expect(pages).toBeGreaterThan(runs(25))
+    expect(pages).toBeGreaterThan(runs(25, 5))
   })
 })
 
@@ -210,7 +211,7 @@ describe('thenBy', () => {
     const run = vi.spyOn(app.services.queues.searches, 'run')
     const query = `{ ${field} { nodes { id } } }`
     const response = await app.rest(tenant, 'POST', '/graphql', { query })
-    expect([response.json().errors, response.headers['x-cost']]).toEqual([undefined, String(points)])
+    expect([response.json().errors, response.headers['x-cost-requested']]).toEqual([undefined, String(points)])
     expect(run).toHaveBeenCalledTimes(times)
     run.mockRestore()
   })

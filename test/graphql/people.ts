@@ -8,7 +8,6 @@ import {
   type People,
 } from '../differential/reference/people.ts'
 import type { TestApp, TestTenant } from '../support/app.ts'
-import { factoriesFor } from '../support/factories.ts'
 
 // Rows of people, and random filters of them.
 
@@ -211,14 +210,14 @@ export const filters: { readonly [K in Kind]: fc.Arbitrary<Filter> } = {
 
 /** Stores people as the rows of a tenant. */
 export async function storePeople(app: TestApp, owner: TestTenant, { User, Account, Profile }: People): Promise<void> {
-  const create = factoriesFor(app, owner)
-  for (const row of User) await create.user(row)
-  for (const { userId, ...row } of Account) await create.account(userId, row)
   const { prisma } = app.database
+  const { tenantAppId } = owner
+  await prisma.user.createMany({ data: User.map((row) => ({ ...row, tenantAppId })) })
+  await prisma.account.createMany({ data: Account.map((row) => ({ ...row, tenantAppId })) })
   const toBigInt = (count: number | null) => (count === null ? null : BigInt(count))
   const data = Profile.map((row) => ({
     ...row,
-    tenantAppId: owner.tenantAppId,
+    tenantAppId,
     platformAccountId: row.accountId,
     followersCount: toBigInt(row.followersCount),
     followingCount: toBigInt(row.followingCount),

@@ -3,7 +3,7 @@ import { accountsOfUser } from '../../src/domain/account/account.ts'
 import { createKey } from '../../src/domain/credential/key.service.ts'
 import { seedTenant } from '../../src/domain/seed/seed.ts'
 import type { Scope } from '../../src/engine/auth/scopes.ts'
-import { byTime } from '../../src/engine/db/read/order.ts'
+import { oldestFirst } from '../../src/engine/db/read/order.ts'
 import type { Branch } from '../../src/engine/db/read/relation.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 
@@ -131,7 +131,7 @@ describe('a root field and the relations below it are one statement', () => {
 
 describe('a plan reads only what the operation can show', () => {
   it('no relation of the extra row, which only shows that there is another page', async () => {
-    const request = { conditions: [], order: byTime('createdAt', 'ASC'), direction: 'ASC', limit: 3 } as const
+    const request = { where: {}, order: oldestFirst, direction: 'ASC', limit: 3 } as const
     const branches: Branch[] = [
       { parent: 'User', from: 'id', relation: accountsOfUser, fields: undefined, branches: [] },
     ]

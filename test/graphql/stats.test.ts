@@ -121,7 +121,7 @@ describe.each(['User', 'Profile'] as const)('statistics of the type %s', (kind) 
           }
         }
       }),
-      { numRuns: runs(80) },
+      { numRuns: runs(80, 6) },
     )
   })
 
@@ -148,7 +148,8 @@ describe('statistics', () => {
   })
 
   it('cost 50 points for each field, one for each group, and 50 for a filter that searches', async () => {
-    const costOf = async (query: string) => (await app.rest(tenant, 'POST', '/graphql', { query })).headers['x-cost']
+    const costOf = async (query: string) =>
+      (await app.rest(tenant, 'POST', '/graphql', { query })).headers['x-cost-requested']
     expect(await costOf('{ userStats { count } }')).toBe('50')
     expect(await costOf('{ userStats { platforms { count } } }')).toBe('70')
     expect(await costOf('{ userStats(filter: { hasAccounts: true }) { count platforms(first: 100) { count } } }')).toBe(
@@ -192,7 +193,7 @@ describe('an estimate', () => {
     const { tenantAppId } = await app.createTenant()
     const many = { ...tenant, tenantAppId, key: (await createKey(app.database, { tenantAppId, name: 'k' })).key }
     await app.database.prisma.user.createMany({
-      data: Array.from({ length: 2_000 }, (_, number) => ({
+      data: Array.from({ length: 600 }, (_, number) => ({
         tenantAppId,
         id: `usr_${number}`,
         name: 'n',
@@ -203,10 +204,10 @@ describe('an estimate', () => {
     })
     await app.database.runAsOwner('ANALYZE "user"')
     for (const [filter, count] of [
-      [{}, 2_000],
-      [{ createdBefore: new Date(500_000) }, 500],
-      [{ phoneIsNull: false }, 500],
-      [{ not: { createdBefore: new Date(500_000) } }, 1_500],
+      [{}, 600],
+      [{ createdBefore: new Date(150_000) }, 150],
+      [{ phoneIsNull: false }, 150],
+      [{ not: { createdBefore: new Date(150_000) } }, 450],
     ] as const) {
       const estimate = (await estimateOf('users', filter, many)) ?? 0
       expect(estimate).toBeGreaterThan(count / 2)
@@ -225,9 +226,9 @@ describe('an estimate', () => {
       data: ['a', 'b', 'c'].map((id) => ({ tenantAppId: few, id, name: id, email: '', phone: '' })),
     })
     expect(await estimateOf('users', {}, own)).toBe(3)
-    expect(await estimateOf('users', { createdBefore: new Date(500_000) }, own)).toBeLessThanOrEqual(3)
+    expect(await estimateOf('users', { createdBefore: new Date(150_000) }, own)).toBeLessThanOrEqual(3)
     const query = '{ users(first: 1) { totalCountEstimate } }'
-    expect((await app.rest(many, 'POST', '/graphql', { query })).headers['x-cost']).toBe('5')
+    expect((await app.rest(many, 'POST', '/graphql', { query })).headers['x-cost-requested']).toBe('5')
   })
 
   it.each([

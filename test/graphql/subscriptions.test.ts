@@ -96,6 +96,21 @@ describe('subscription { job }', () => {
     events.close()
   })
 
+  it('sends no event when a user with the id of the job changes', async () => {
+    const id = await create('twin')
+    await factoriesFor(app, tenant).user({ id })
+    const events = await subscribe(address, tenant.key, jobSubscription, { id })
+    expect(await nextJob(events)).toMatchObject({ status: 'PENDING' })
+    const rename = 'mutation ($id: ID!) { updateUser(input: { id: $id, name: "New" }) { user { name } } }'
+    await change(
+      () => app.graphql(tenant, rename, { id }),
+      () => id,
+    )
+    await call('cancelJob', { id })
+    expect(await nextJob(events)).toMatchObject({ status: 'CANCELLED' })
+    events.close()
+  })
+
   it('returns null and completes for a missing id and for an id of another tenant', async () => {
     const other = await app.createTenant()
     const { id: theirs } = await factoriesFor(app, other).job()

@@ -63,11 +63,12 @@ const connections = () => new Promise((resolve) => app.app.server.getConnections
 describe('a body of more than 1 MiB', () => {
   const lengthOf = (mebibytes: number) => `content-length: ${mebibytes * mebibyte.length}`
 
+  // 8 MiB are more than the buffers of the system take; 2 MiB are not. Every route is closed by the same function.
   it.each([
-    ['POST /users', 40, 8, lengthOf(8)],
-    ['POST /users', 4, 30, lengthOf(30)],
-    ['POST /graphql', 4, 8, lengthOf(8)],
-    ['POST /mcp', 4, 8, lengthOf(8)],
+    ['POST /users', 3, 8, lengthOf(8)],
+    ['POST /users', 1, 30, lengthOf(30)],
+    ['POST /graphql', 1, 8, lengthOf(8)],
+    ['POST /mcp', 1, 8, lengthOf(8)],
   ])(
     'gets its 413, also if a client reads after it has sent everything: %s, %i clients, %i MiB',
     async (target, clients, mebibytes, header) => {

@@ -91,6 +91,22 @@ it('what is not a request gets its response after a second, so that clients that
   expect(performance.now() - startedAt).toBeGreaterThan(950)
 })
 
+it('what is not a request, after one whose response is a stream, breaks the stream off and is no part of it', async () => {
+  const body = JSON.stringify({ query: 'subscription { jobs { id } }' })
+  const head = `POST /graphql HTTP/1.1\r\nhost: x\r\nx-api-key: ${tenant.key}\r\naccept: text/event-stream\r\n`
+  const socket = connect(port, '127.0.0.1')
+  let received = ''
+  socket.setEncoding('utf8').on('data', (text) => {
+    received += text
+    if (text.includes('event: next')) socket.write('nonsense\r\n\r\n')
+  })
+  const closed = once(socket, 'close')
+  socket.write(`${head}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`)
+  await closed
+  expect(received).toContain('event: next')
+  expect(received.split('HTTP/1.1')).toHaveLength(2)
+})
+
 it('a CONNECT is refused and its connection closed, whether its client closes it or breaks it off', async () => {
   const line = 'CONNECT example.com:443 HTTP/1.1\r\nhost: x\r\n\r\n'
   const waiting = connect({ port, host: '127.0.0.1', allowHalfOpen: true })

@@ -11,7 +11,7 @@ it('jobs are cancelled and counted on the first start of the embedded database, 
   const { id: tenantAppId } = await createTenant(database, 'First')
   await database.prisma.job.create({ data: { tenantAppId, id: 'job_1' } })
   const services = createServices(database, settings)
-  const selection = { tenantAppId, transition: 'cancel', states: ['PENDING', 'RUNNING'], conditions: [] } as const
+  const selection = { tenantAppId, transition: 'cancel', states: ['PENDING', 'RUNNING'], where: {} } as const
   expect(await services.jobs.countAll(selection)).toBe(1)
   expect(await services.jobs.changeAll(selection, 10)).toBe(1)
   await services.events.close()

@@ -217,6 +217,13 @@ describe('a bulk action', () => {
     ['cancelJobs', { filter: { status: 'FAILED' } }, 'filter.status', 'OUT_OF_RANGE', 'PENDING or RUNNING'],
     ['retryJobs', { filter: { status: 'RUNNING' } }, 'filter.status', 'OUT_OF_RANGE', 'FAILED or CANCELLED'],
     ['retryJobs', { filter: { status: 'SUCCEEDED' } }, 'filter.status', 'OUT_OF_RANGE', 'FAILED or CANCELLED'],
+    [
+      'cancelJobs',
+      { filter: { statuses: ['PENDING', 'FAILED'] } },
+      'filter.statuses',
+      'OUT_OF_RANGE',
+      'PENDING or RUNNING',
+    ],
     ['cancelJobs', { filter: {}, limit: 0 }, 'limit', 'OUT_OF_RANGE', 'from 1 to 1000'],
     ['retryJobs', { filter: {}, limit: 1_001 }, 'limit', 'OUT_OF_RANGE', 'from 1 to 1000'],
     ['cancelJobs', { filter: { jobType: 'a\0b' } }, 'filter.jobType', 'INVALID_FORMAT', 'NUL'],
@@ -237,6 +244,36 @@ describe('a bulk action', () => {
     const { data, errors } = await app.graphql(tenant, `mutation { ${field} { remainingCount } }`)
     expect(data).toBeUndefined()
     expect(errors).toMatchObject([{ message: expect.stringContaining('JobFilter!') }])
+  })
+
+  it.each([
+    [{ ids: ['a', 'b'] }, ['a', 'b']],
+    [{ statuses: ['RUNNING'] }, ['c']],
+    [{ statuses: ['RUNNING'], status: 'PENDING' }, []],
+    [{ jobTypes: ['y', 'z'] }, ['b', 'c']],
+    [{ or: [{ ids: ['a'] }, { jobType: 'z' }] }, ['a', 'c']],
+    [{ not: { ids: ['a'] } }, ['b', 'c']],
+    [{ and: [{ jobTypes: ['x', 'y'] }, { not: { jobType: 'x' } }] }, ['b']],
+    [{ or: [] }, []],
+  ])('cancels the jobs that a filter with logic selects: %j', async (filter, ids) => {
+    const other = await app.createTenant()
+    const make = factoriesFor(app, other)
+    await make.job({ id: 'a', jobType: 'x', status: 'PENDING' })
+    await make.job({ id: 'b', jobType: 'y', status: 'PENDING' })
+    await make.job({ id: 'c', jobType: 'z', status: 'RUNNING' })
+    const { data } = await app.graphql(
+      other,
+      `query ($filter: JobFilter) { jobs(filter: $filter) { totalCount nodes { id } } }`,
+      { filter },
+    )
+    expect(data['jobs']).toEqual({ totalCount: ids.length, nodes: ids.map((id) => ({ id })) })
+    const mutation =
+      'mutation ($filter: JobFilter!) { cancelJobs(input: { filter: $filter }) { cancelledCount userErrors { message } } }'
+    const cancelled = await app.graphql(other, mutation, { filter })
+    expect(cancelled.data['cancelJobs']).toEqual({ cancelledCount: ids.length, userErrors: [] })
+    const where = { tenantAppId: other.tenantAppId, status: 'CANCELLED' } as const
+    const rows = await app.database.prisma.job.findMany({ where, orderBy: { id: 'asc' } })
+    expect(rows.map(({ id }) => id)).toEqual(ids)
   })
 
   it('changes and counts only jobs of the tenant', async () => {

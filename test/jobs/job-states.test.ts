@@ -89,8 +89,8 @@ async function read({ id }: Subject) {
 }
 
 /** Checks the rules that apply to a job in every state. */
-async function checkConsistent(job: Subject) {
-  const { status, attempts, maxAttempts, leaseToken, leaseExpiresAt, startedAt, finishedAt } = await read(job)
+function checkConsistent(row: Awaited<ReturnType<typeof read>>) {
+  const { status, attempts, maxAttempts, leaseToken, leaseExpiresAt, startedAt, finishedAt } = row
   const isOver = !['PENDING', 'RUNNING'].includes(status)
   expect([leaseToken !== null, leaseExpiresAt !== null]).toEqual([status === 'RUNNING', status === 'RUNNING'])
   expect(finishedAt !== null).toBe(isOver)
@@ -105,7 +105,8 @@ describe('a job', () => {
   )
 
   it.each(cases)('in the state %s accepts or rejects the transition %s', async (status, transition) => {
-    for (const maxAttempts of [1, 3]) {
+    // Other transitions do not look at the attempts.
+    for (const maxAttempts of ['fail', 'loseLease', 'retry'].includes(transition) ? [1, 3] : [1]) {
       const job = await create(maxAttempts)
       for (const step of paths[status]) expect(await transitions[step]?.(job)).toBe(true)
       const before = await read(job)
@@ -116,20 +117,21 @@ describe('a job', () => {
       if (next === undefined) expect(after).toEqual(before)
       else expect(after.status).toBe(next)
       expect(after.attempts).toBe(before.attempts + (transition === 'claim' && next ? 1 : 0))
-      await checkConsistent(job)
+      checkConsistent(after)
     }
   })
 
   it.each(['fail', 'loseLease', 'complete'])(
     'stays consistent when it is cancelled at the same time as %s',
     async (transition) => {
-      for (let run = 0; run < 15; run += 1) {
+      for (let run = 0; run < runs(15, 4); run += 1) {
         const job = await create(3)
         await transitions['claim']?.(job)
         await Promise.all([transitions[transition]?.(job), setImmediate().then(() => transitions['cancel']?.(job))])
-        await checkConsistent(job)
+        const row = await read(job)
+        checkConsistent(row)
         // In either case the job can run again.
-        const { status } = await read(job)
+        const { status } = row
         if (status === 'SUCCEEDED') continue
         if (status === 'CANCELLED') expect(await transitions['retry']?.(job)).toBe(true)
         expect(await transitions['claim']?.(job)).toBe(true)
@@ -145,18 +147,20 @@ describe('a job', () => {
         async (maxAttempts, sequence) => {
           const job = await create(maxAttempts)
           let starts = 0
+          let before = await read(job)
           for (const transition of sequence) {
-            const before = await read(job)
-            const left = before.attempts < (before.maxAttempts ?? 0)
+            const left: boolean = before.attempts < (before.maxAttempts ?? 0)
             const next = expected[transition]?.[before.status]?.(left)
             expect(await transitions[transition]?.(job)).toBe(next !== undefined)
             if (transition === 'claim' && next) starts += 1
-            expect(await read(job)).toMatchObject({ status: next ?? before.status, attempts: starts })
-            await checkConsistent(job)
+            const after = await read(job)
+            expect(after).toMatchObject({ status: next ?? before.status, attempts: starts })
+            checkConsistent(after)
+            before = after
           }
         },
       ),
-      { numRuns: runs(40) },
+      { numRuns: runs(40, 4) },
     )
   })
 })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { maxMessageLength } from '../../src/domain/job/job.input.ts'
 import { type JobHandler, PermanentError } from '../../src/domain/job/worker/handler.ts'
-import { startWorker } from '../../src/domain/job/worker/worker.ts'
+import { startWorker, type Worker } from '../../src/domain/job/worker/worker.ts'
 import { createServices } from '../../src/domain/services.ts'
 import type { Services } from '../../src/engine/context.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
@@ -15,27 +15,29 @@ let tenant: TestTenant
 let call: ReturnType<typeof jobClient>
 /** With them a job is not tried again before the test has seen its first attempt. */
 let services: Services
+let worker: Worker
+let current: JobHandler
 
 beforeAll(async () => {
   app = await startTestApp()
   tenant = await app.createTenant()
   call = jobClient(app, tenant)
   services = createServices(app.database, { ...settings, backoff: { delaySeconds: 3_600, maxDelaySeconds: 3_600 } })
+  const { jobs, events } = services
+  const handlers = new Map<string, JobHandler>([['odd', (...given) => current(...given)]])
+  worker = startWorker({ jobs, events, handlers, log: silentLog, concurrency: 1, leaseSeconds: 30 })
 })
 afterAll(async () => {
+  await worker.stop(0)
   await services.events.close()
   await app.close()
 })
 
 /** Runs a handler on one job. Returns the job after its first attempt. */
 async function run(handler: JobHandler): Promise<ShownJob> {
-  const { jobs, events } = services
-  const handlers = new Map([['odd', handler]])
-  const worker = startWorker({ jobs, events, handlers, log: silentLog, concurrency: 1, leaseSeconds: 30 })
+  current = handler
   const { id } = present((await call('createJob', { jobType: 'odd' })).job)
-  const ended = await follow(app, tenant, id, ({ status, error }) => status === 'SUCCEEDED' || error !== null)
-  await worker.stop(0)
-  return ended
+  return follow(app, tenant, id, ({ status, error }) => status === 'SUCCEEDED' || error !== null)
 }
 
 const high = '\ud83d'

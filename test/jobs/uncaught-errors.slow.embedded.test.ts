@@ -7,6 +7,7 @@ import { createDataDir } from '../support/data-dir.ts'
 import { readLog } from '../support/processes.ts'
 
 const handlers = `
+  import { exit } from 'node:process'
   import { setTimeout as sleep } from 'node:timers/promises'
   let isArmed = false
   // Outside of any job.
@@ -22,6 +23,19 @@ const handlers = `
     Promise.reject(new Error('nobody awaits this'))
     await sleep(3_600_000)
   }
+  export async function quitting() {
+    await sleep(1)
+    process.exit(3)
+  }
+  export async function quittingLater() {
+    setTimeout(() => exit(3), 1)
+    await sleep(3_600_000)
+  }
+  export async function ending() {
+    process.kill(process.pid, 'SIGUSR2')
+    await sleep(3_600_000)
+  }
+  process.on('SIGUSR2', () => process.exit(4))
   export async function arming() {
     isArmed = true
     await sleep(3_600_000)
@@ -42,7 +56,7 @@ async function send<Data>({ address }: RunningGateway, query: string): Promise<D
 }
 
 async function create(gateway: RunningGateway, jobType: string): Promise<string> {
-  const mutation = `mutation { createJob(input: { jobType: "${jobType}" }) { job { id } } }`
+  const mutation = `mutation { createJob(input: { jobType: "${jobType}", maxAttempts: 2 }) { job { id } } }`
   return (await send<{ createJob: { job: { id: string } } }>(gateway, mutation)).createJob.job.id
 }
 
@@ -97,4 +111,28 @@ it('the job that runs alone fails, also if the error comes from elsewhere', asyn
   const second = await startGateway({ DATA_DIR: dataDir })
   expect(await show(second, id)).toMatchObject({ status: 'FAILED', attempts: 1, error: { code: 'UNCAUGHT_ERROR' } })
   await second.stop()
+})
+
+it('process.exit fails the attempt of the handler that calls it, and not the process', async () => {
+  const gateway = await startGateway({ DATA_DIR: dataDir }, ['--handlers', path.join(dataDir, 'handlers.mjs')])
+  const quitting = await create(gateway, 'quitting')
+  await expect
+    .poll(() => show(gateway, quitting), { timeout: 20_000 })
+    .toEqual({
+      status: 'FAILED',
+      attempts: 2,
+      error: { code: 'PROCESS_EXIT', message: 'The handler called process.exit(3)' },
+    })
+  const closed = once(gateway.child, 'close')
+  const later = await create(gateway, 'quittingLater')
+  expect(await closed).toEqual([1, null])
+  expect(fatalLines(gateway.output())).toMatchObject([{ failedJob: later, err: { code: 'PROCESS_EXIT' } }])
+})
+
+it('a process that something else ends while jobs run says which', async () => {
+  const gateway = await startGateway({ DATA_DIR: dataDir }, ['--handlers', path.join(dataDir, 'handlers.mjs')])
+  const closed = once(gateway.child, 'close')
+  const id = await create(gateway, 'ending')
+  expect(await closed).toEqual([4, null])
+  expect(fatalLines(gateway.output())).toMatchObject([{ jobs: [{ id, jobType: 'ending' }], code: 4 }])
 })

@@ -1,10 +1,30 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { createClient } from '@redis/client'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createRateLimit, type RateLimit } from '../../src/engine/limits/rate-limit.ts'
 import { createRecentWrites } from '../../src/engine/limits/recent-writes.ts'
 import { connectToRedis, type RedisConnection } from '../../src/engine/limits/redis.ts'
 import { createMetrics } from '../../src/engine/telemetry/metrics.ts'
+import { freePort } from '../support/cluster.ts'
 import { startProxy, type TcpProxy } from '../support/proxy.ts'
 import { isRedisRunning, redisPort } from '../support/redis.ts'
+
+const hasServer = spawnSync('redis-server', ['--version']).status === 0
+
+/** Starts a Redis server of its own. */
+async function startRedis() {
+  const port = await freePort()
+  const child = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', ''])
+  for await (const chunk of child.stdout) if (String(chunk).includes('Ready to accept connections')) break
+  return {
+    port,
+    async stop() {
+      child.kill()
+      await once(child, 'exit')
+    },
+  }
+}
 
 /** A tenant and its only key. */
 const payer = (tenantAppId: string) => ({ tenantAppId, keyId: 'key' })
@@ -74,6 +94,61 @@ describe.skipIf(!isRedisRunning)('gateways that count in one Redis', () => {
     expect(await spend(0, key, 0)).toBe('RATE_LIMITED')
   })
 
+  it('give back what was not used, for all of them', async () => {
+    const tenant = `ten_${crypto.randomUUID()}`
+    const ada = { tenantAppId: tenant, keyId: 'key', userId: 'ada' }
+    const limit = createRateLimit(100, { log, redis: connections[1], pointsPerUser: 60 })
+    const points = await limit.reserve(ada, { requested: 50 })
+    expect(await spend(0, tenant, 51)).toBe('RATE_LIMITED')
+    points.begin()
+    points.use(20)
+    await points.settle()
+    expect(points.budget).toMatchObject({ points: 60, remaining: 40 })
+    points.end()
+    // Sent without waiting, and on the same connection before what follows.
+    expect(await limit.spend(ada, 0)).toMatchObject({ points: 60, remaining: 40 })
+    expect(await spend(0, tenant, 51)).toBe(29)
+  })
+
+  it('give nothing back to another minute than the one from which it was taken', async () => {
+    const tenant = `ten_${crypto.randomUUID()}`
+    const key = `fusion-gateway:rate:{${tenant}}`
+    const points = await (limits[1] as RateLimit).reserve(payer(tenant), { requested: 50 })
+    const redis = await createClient({ url: `redis://127.0.0.1:${redisPort}` }).connect()
+    // The minute ends, and another one begins.
+    await redis.del(key)
+    expect(await spend(1, tenant, 30)).toBe(70)
+    await redis.pExpire(key, 59_999)
+    vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 5_000)
+    points.end()
+    vi.restoreAllMocks()
+    expect(await spend(1, tenant, 0)).toBe(70)
+    // Of a minute that is over by the clock of this process, Redis is not asked.
+    const late = await (limits[1] as RateLimit).reserve(payer(tenant), { requested: 50 })
+    const [connection] = connections.slice(1) as [RedisConnection]
+    const sent = vi.spyOn(connection, 'runScript')
+    vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 60_000)
+    late.end()
+    expect(sent).not.toHaveBeenCalled()
+    vi.restoreAllMocks()
+    await redis.close()
+  })
+
+  it('end a minute a minute after it began, whatever is given back or asked', async () => {
+    const tenant = `ten_${crypto.randomUUID()}`
+    const key = `fusion-gateway:rate:{${tenant}}`
+    const redis = await createClient({ url: `redis://127.0.0.1:${redisPort}` }).connect()
+    await spend(1, tenant, 0)
+    await redis.pExpire(key, 30_000)
+    for (const points of [0, 0, 5]) await spend(1, tenant, points)
+    expect(await redis.pTTL(key)).toBeLessThanOrEqual(30_000)
+    const points = await (limits[1] as RateLimit).reserve(payer(tenant), { requested: 50 })
+    points.end()
+    await spend(1, tenant, 0)
+    expect(await redis.pTTL(key)).toBeLessThanOrEqual(30_000)
+    await redis.close()
+  })
+
   it('share that a key has written, for the maximum lag of a replica', async () => {
     const [one, other] = connections.map((connection) => createRecentWrites(300, connection))
     const key = `key_${crypto.randomUUID()}`
@@ -119,4 +194,34 @@ describe.skipIf(!isRedisRunning)('gateways that count in one Redis', () => {
     expect(await spend(1, key, 0)).toBe(79)
     expect(await metrics.registry.metrics()).toContain('fusion_rate_limit_alone 0')
   })
+})
+
+it.skipIf(!hasServer)('a gateway whose Redis has become a replica connects again, and says so', async () => {
+  const [first, second] = await Promise.all([startRedis(), startRedis()])
+  const proxy = await startProxy(first.port)
+  const lines: string[] = []
+  const log = { error: () => undefined, warn: (_details: object, message: string) => void lines.push(message) }
+  const connection = connectToRedis(`redis://127.0.0.1:${proxy.port}`, log)
+  const other = connectToRedis(`redis://127.0.0.1:${second.port}`, log)
+  const limits = [connection, other].map((redis) => createRateLimit(100, { log, redis, processes: 2 }))
+  for (const one of [connection, other]) await vi.waitFor(() => expect(one.isReady()).toBe(true))
+  try {
+    await limits[0]?.spend(payer('acme'), 1)
+    // A failover: the address leads to the second one, and the connection to the first one, a replica now, stays.
+    proxy.retarget(second.port)
+    spawnSync('redis-cli', ['-p', String(first.port), 'REPLICAOF', '127.0.0.1', String(second.port)])
+    expect(await limits[1]?.spend(payer('acme'), 30)).toMatchObject({ remaining: 70 })
+    const write = async () => {
+      await limits[0]?.spend(payer('other'), 1)
+      return lines
+    }
+    await expect.poll(write, { timeout: 10_000 }).toContain('Redis accepts writes again')
+    expect(await limits[0]?.spend(payer('acme'), 1)).toMatchObject({ remaining: 69 })
+    expect(lines.filter((line) => line.includes('replica'))).toEqual(['Redis is a replica: connecting again'])
+  } finally {
+    connection.close()
+    other.close()
+    await proxy.close()
+    await Promise.all([first.stop(), second.stop()])
+  }
 })

@@ -52,7 +52,18 @@ export const rowsOf = ({ email, profile, account, contact, name }: Person) => ({
   user: [email, profile, account, contact, name],
 })
 
-const idOf = (kind: string, number: number) => `${kind}_${String(number).padStart(3, '0')}`
+/**
+ * The ids of the rows of a person. Rows of different types have equal ids on purpose, as after an import: of one person
+ * in three they are all the same, and of one in three the account, the profile and the email have the id of the next
+ * user.
+ */
+function idsOf(number: number) {
+  const idOf = (kind: string, of: number) => `${kind}_${String(of).padStart(3, '0')}`
+  const userId = idOf('usr', number)
+  if (number % 3 === 0) return { userId, accountId: idOf('acc', number), profileId: idOf('prf', number) }
+  const shared = number % 3 === 1 ? userId : idOf('usr', number + 1)
+  return { userId, accountId: shared, profileId: shared }
+}
 
 export const nameOf = ({ tenant, userId }: Person, number: number) => `${tenant.mark} ${userId} name ${number}`
 export const displayNameOf = ({ tenant, accountId }: Person, number: number) =>
@@ -104,8 +115,8 @@ export async function insertRows(
     )
   }
   await query(
-    `INSERT INTO email_record (tenant_app_id, id, profile_id, value, updated_at) VALUES ($1, $2, $3, $4, now())`,
-    [tenantAppId, `eml_${profileId}_${numberOf(person.email)}`, profileId, emailOf(person, numberOf(person.email))],
+    `INSERT INTO email_record (tenant_app_id, id, profile_id, value, updated_at) VALUES ($1, $2, $2, $3, now())`,
+    [tenantAppId, profileId, emailOf(person, numberOf(person.email))],
   )
   return () => {
     for (const [row, number] of numbers) row.acknowledge(number)
@@ -138,9 +149,7 @@ export async function createTenants(
       ]
       list.push({
         tenant,
-        userId: idOf('usr', index),
-        accountId: idOf('acc', index),
-        profileId: idOf('prf', index),
+        ...idsOf(index),
         isSteady: index % 2 === 1,
         name,
         contact,

@@ -140,10 +140,16 @@ const profiles: Shape = (viewer, person, random) =>
     () => ({ ids: some(person).map(({ accountId }) => accountId) }),
   )(viewer, person, random)
 
+/** A user can have the id of the account. Then it is the user that is returned. */
 const node: Shape = (viewer, person, random) =>
   query(
-    `query Node($id: ID!) { node(id: $id) { id ... on Account { displayName profile { ${profileFields} } user { name } } } }`,
-    (observation, data) => checkOne(viewer, person, observation, 'account', data.node),
+    `query Node($id: ID!) { node(id: $id) {
+      __typename id ... on User { name } ... on Account { displayName profile { ${profileFields} } user { name } } } }`,
+    (observation, data) => {
+      const namesake = viewer.tenant.people.find(({ userId }) => userId === person.accountId)
+      if (namesake && data.node?.__typename === 'User') checkOne(viewer, namesake, observation, 'user', data.node)
+      else checkOne(viewer, person, observation, 'account', data.node)
+    },
     () => ({ id: person.accountId }),
   )(viewer, person, random)
 

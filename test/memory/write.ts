@@ -146,7 +146,7 @@ const oneBySql: Write = async ({ sql, random }, person) => {
  */
 const severalBySql: Write = async ({ sql, random, untilReads }, person, own) => {
   const written: { readonly numbers: Numbers; readonly number: number }[] = []
-  const people = new Set([person, ...Array.from({ length: random.below(4) }, () => random.pick(own))])
+  const people = [person, ...Array.from({ length: random.below(4) }, () => random.pick([person, random.pick(own)]))]
   const isCommitted = await sql.transact(async (query) => {
     for (const one of people) {
       const [numbers, sent] = random.pick(updates)(query, one)

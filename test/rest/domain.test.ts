@@ -244,6 +244,26 @@ describe('/fusion/jobs', () => {
     expect([running.statusCode, fieldsOf(running.json())]).toEqual([422, ['id CONFLICT']])
   })
 
+  it('says why a job has failed, and nothing while it is tried again', async () => {
+    const { job } = factoriesFor(app, tenant)
+    const error = { code: 'TIMEOUT', message: 'Too slow.', attempt: 1, at: new Date().toISOString() }
+    for (const status of ['PENDING', 'RUNNING', 'SUCCEEDED', 'FAILED', 'CANCELLED'] as const) {
+      const { id } = await job({ status, error, jobType: `with an error ${status}`, attempts: 1 })
+      const shown = (await send('GET', `/fusion/jobs/${id}`)).json()
+      const [listed] = (
+        await send('GET', `/fusion/jobs?job_type=${encodeURIComponent(`with an error ${status}`)}`)
+      ).json().jobs
+      expect(listed).toEqual(shown)
+      expect([status, shown.error]).toEqual([
+        status,
+        status === 'FAILED' ? { code: 'TIMEOUT', message: 'Too slow.' } : undefined,
+      ])
+      expect('error' in shown).toBe(status === 'FAILED')
+    }
+    const { id } = await job({ status: 'FAILED' })
+    expect('error' in (await send('GET', `/fusion/jobs/${id}`)).json()).toBe(false)
+  })
+
   it.each(['cancel', 'retry'])('is 404 for %s of a missing job', async (action) => {
     expect((await send('POST', `/fusion/jobs/nobody/${action}`)).json()).toMatchObject(notFound)
   })

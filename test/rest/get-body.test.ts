@@ -23,14 +23,49 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 /** Sends a GET with a body by node:http, with a length or in chunks. */
-async function get(body: string, headers: http.OutgoingHttpHeaders = {}, search = '') {
-  const request = http.request(url + search, { method: 'GET', headers: { 'x-api-key': tenant.key, ...headers } })
+async function get(body: string, headers: http.OutgoingHttpHeaders = {}, search = '', method = 'GET') {
+  const request = http.request(url + search, { method, headers: { 'x-api-key': tenant.key, ...headers } })
   request.end(body)
   const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
     request.on('response', resolve).on('error', reject)
   })
   return { status: response.statusCode, body: JSON.parse(await text(response)) }
 }
+
+describe('POST /fusion/profiles', () => {
+  const json = { 'content-type': 'application/json' }
+  const send = (method: string, body: string) => get(body, { ...json, 'content-length': body.length }, '', method)
+
+  it('returns what the GET returns, for clients that cannot send a GET with a body', async () => {
+    const body = JSON.stringify([accountId, 'unknown'])
+    const posted = await send('POST', body)
+    expect(posted).toEqual({ status: 200, body: { profiles: [expect.objectContaining({ id: profileId })] } })
+    expect(posted).toEqual(await send('GET', body))
+    expect(await get('', {}, `?account_ids=${accountId}`, 'POST')).toEqual(posted)
+  })
+
+  it('rejects what the GET rejects', async () => {
+    for (const body of ['{}', '[1]', 'null', JSON.stringify(Array(501).fill('a'))]) {
+      const { request_id: _, instance: _instance, ...problem } = (await send('POST', body)).body
+      expect(problem).toMatchObject({ status: 422 })
+      expect((await send('GET', body)).body).toMatchObject(problem)
+    }
+  })
+
+  it('writes nothing: it needs no idempotency key, and has no tag', async () => {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'x-api-key': tenant.key, 'idempotency-key': 'k', ...json },
+      body: '[]',
+    })
+    expect([response.status, response.headers.get('etag'), response.headers.get('cache-control')]).toEqual([
+      200,
+      null,
+      'no-store',
+    ])
+    expect(await app.database.prisma.idempotentResponse.count()).toBe(0)
+  })
+})
 
 describe('GET /fusion/profiles with a JSON body', () => {
   const found = () => ({ status: 200, body: { profiles: [expect.objectContaining({ id: profileId })] } })

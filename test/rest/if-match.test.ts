@@ -165,7 +165,7 @@ describe.each(Object.entries(resources))('PUT %s', (_name, { url, change, change
   })
 
   it('costs the points of the GET too', async () => {
-    const costOf = (response: { headers: Record<string, unknown> }) => Number(response.headers['x-cost'])
+    const costOf = (response: { headers: Record<string, unknown> }) => Number(response.headers['x-cost-requested'])
     const read = await get(url())
     const alone = await send('PUT', url(), {}, change('one'))
     expect(costOf(await put(url(), '*', change('two')))).toBe(costOf(alone) + costOf(read))

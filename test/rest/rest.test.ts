@@ -319,3 +319,66 @@ describe('every response', () => {
     expect((await send('x'.repeat(129))).headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
   })
 })
+
+describe('a slash at the end of a path', () => {
+  it.each([
+    '/users',
+    '/users?limit=1',
+    '/fusion/jobs',
+    '/fusion/profiles?account_ids=a',
+    '/openapi.json',
+    '/guides/rest',
+    '/docs',
+    '/graphql?query={__typename}',
+  ])('changes nothing: %s', async (url) => {
+    const [path = '', search] = url.split('?')
+    const [one, other] = [
+      await app.rest(tenant, 'GET', url),
+      await app.rest(tenant, 'GET', `${path}/${search ? `?${search}` : ''}`),
+    ]
+    expect(one.statusCode).toBe(200)
+    // The links of a page start at the page.
+    expect([other.statusCode, other.body.replaceAll('"../', '"').replaceAll('../', '')]).toEqual([
+      200,
+      one.body.replaceAll('"./', '"').replaceAll('../', ''),
+    ])
+  })
+
+  it('names the user of a path, and creates one', async () => {
+    const body = { name: 'Ada', email: 'ada@example.com', phone: '1' }
+    const { id } = (await app.rest(tenant, 'POST', '/users/', body)).json()
+    expect((await app.rest(tenant, 'GET', `/users/${id}/`)).json()).toMatchObject({ id, ...body })
+  })
+})
+
+describe('query parameters that a route does not have', () => {
+  const ignored = async (method: 'GET' | 'HEAD' | 'POST', url: string, headers = {}) => {
+    const response = await app.app.inject({ method, url, headers: { 'x-api-key': tenant.key, ...headers } })
+    return [response.statusCode, response.headers['x-ignored-parameters']]
+  }
+
+  it.each([
+    ['/users?email=ada@example.com', 200, 'email'],
+    ['/users?limit=1&emial=x&page=2&page=3', 200, 'emial, page'],
+    ['/users?limit=1', 200, undefined],
+    ['/users?', 200, undefined],
+    ['/users/nobody?expand=accounts', 404, 'expand'],
+    ['/fusion/profiles?account_ids=a&fields=id', 200, 'fields'],
+    ['/fusion/profiles?ids=a', 422, 'ids'],
+    ['/fusion/jobs?state=failed', 200, 'state'],
+    ['/users?limit=1&%0d%0ax-injected:%20a=1&%E2%82%AC%2C=2', 200, '%0D%0Ax-injected%3A%20a, %E2%82%AC%2C'],
+    ['/users?limit=1&__proto__=1&toString=2', 200, '__proto__, toString'],
+    [`/users?limit=1&${'x'.repeat(2_000)}=1`, 200, 'x'.repeat(500)],
+  ])('are named in the response: %.60s', async (url, status, names) => {
+    expect(await ignored('GET', url)).toEqual([status, names])
+    expect(await ignored('HEAD', url)).toEqual([status, names])
+  })
+
+  it('are named in a 304, and change neither the response nor its tag', async () => {
+    const { headers, body } = await app.rest(tenant, 'GET', '/users?limit=1')
+    const same = await app.rest(tenant, 'GET', '/users?limit=1&email=x')
+    expect([same.body, same.headers['etag']]).toEqual([body, headers['etag']])
+    const tag = { 'if-none-match': String(headers['etag']) }
+    expect(await ignored('GET', '/users?limit=1&email=x', tag)).toEqual([304, 'email'])
+  })
+})

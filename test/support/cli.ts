@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import path from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import type { Io } from '../../src/cli/io.ts'
 import { run } from '../../src/cli/run.ts'
 
 const entry = path.resolve(import.meta.dirname, '../../bin/fusion.js')
@@ -14,7 +15,7 @@ function environment(env: Record<string, string>): NodeJS.ProcessEnv {
 }
 
 /** What a command has written when it has ended, and its exit code. */
-interface Ended {
+export interface Ended {
   readonly code: number
   readonly stdout: string
   readonly stderr: string
@@ -33,11 +34,19 @@ export function fusion(args: readonly string[], env: Record<string, string>): Pr
 /** Whether the gateway itself reads a variable, and nobody else. */
 const isOfGateway = (name: string) => !/^(PG|NODE_|HOME$|TZ$|SSL_)/.test(name)
 
-/** Runs `fusion …` to its end, within this process. */
-export async function runHere(args: readonly string[], env: Record<string, string>): Promise<Ended> {
+/**
+ * Runs `fusion …` to its end, within this process.
+ *
+ * @param io what it uses instead of an empty stdin and the configured database
+ */
+export async function runHere(
+  args: readonly string[],
+  env: Record<string, string>,
+  io: Partial<Pick<Io, 'stdin' | 'openDatabase'>> = {},
+): Promise<Ended> {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()]
   const written = Promise.all([text(stdout), text(stderr)])
-  const code = await run(args, { stdin: Readable.from([]), stdout, stderr, env: environment(env) })
+  const code = await run(args, { stdin: Readable.from([]), ...io, stdout, stderr, env: environment(env) })
   stdout.end()
   stderr.end()
   const [out, err] = await written
@@ -94,6 +103,10 @@ export async function startCommand(
 ): Promise<RunningCommand> {
   const [program, ...rest] = [...within, process.execPath, ...options, command, ...args] as [string, ...string[]]
   const child = spawn(program, rest, { env: environment(env), stdio: ['ignore', 'pipe', 'pipe'] })
+  // A script that fails, or whose reader has gone, leaves no gateway behind.
+  const kill = () => child.kill('SIGKILL')
+  process.once('exit', kill)
+  child.once('exit', () => process.off('exit', kill))
   const isComplete = typeof until === 'string' ? (text: string) => text.includes(until) : until
   let output = ''
   let isStarted = false

@@ -1,6 +1,8 @@
 import { rmSync } from 'node:fs'
+import type { Readable } from 'node:stream'
+import { type Ended, runHere } from './cli.ts'
 import { createDataDir } from './data-dir.ts'
-import { createTestDatabase } from './database.ts'
+import { createTestDatabase, type TestDatabase } from './database.ts'
 import { hasServer } from './postgresql.ts'
 
 /** A migrated, empty database that commands open. */
@@ -21,4 +23,33 @@ export async function createCommandDatabase(): Promise<CommandDatabase> {
   const folder = createDataDir()
   const env = { DATA_DIR: folder }
   return { env, ownerEnv: env, remove: async () => rmSync(folder, { recursive: true }) }
+}
+
+/** What a command gets besides its arguments. */
+interface Given {
+  readonly env?: Record<string, string>
+  readonly stdin?: Readable
+}
+
+/**
+ * Runs `fusion …` to its end, within this process, on the database of a test. A command opens an embedded database in
+ * a data folder, which takes a second; here it gets the one that is open. On a server it connects itself.
+ */
+export async function fusionOn(
+  database: TestDatabase,
+  args: readonly string[],
+  { env = {}, ...io }: Given = {},
+): Promise<Ended> {
+  if (database.url !== undefined) return runHere(args, { ...env, DATABASE_URL: database.url }, io)
+  let open = 0
+  const openDatabase = async () => {
+    open += 1
+    const close = async () => {
+      open -= 1
+    }
+    return { ...database, close }
+  }
+  const ended = await runHere(args, env, { ...io, openDatabase })
+  if (open !== 0) throw new Error(`fusion ${args[0]} has not closed the database`)
+  return ended
 }

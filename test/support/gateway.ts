@@ -12,7 +12,7 @@ import { createRecentWrites } from '../../src/engine/limits/recent-writes.ts'
 import { createLogger } from '../../src/engine/telemetry/logger.ts'
 import type { Cluster } from './cluster.ts'
 import { migrate, roleOf } from './migrate.ts'
-import { patientLoad } from './patient-load.ts'
+import { patientLoad, patientTimeouts } from './patient-load.ts'
 import { locationOf, settings } from './settings.ts'
 
 /** A gateway in this process. */
@@ -42,7 +42,7 @@ export async function createGateway(
   const services = createServices(database, serviceSettings)
   const logger = createLogger({ logLevel: 'info' }, { write })
   // Tests of reads repeat them. Tests of the memory set its size.
-  const patient = { load: patientLoad, responseCacheBytes: 0 }
+  const patient = { load: patientLoad, timeouts: patientTimeouts, responseCacheBytes: 0, logMilliseconds: 60_000 }
   const app = await createApp({ ...settings, services, logger, ...patient, ...options })
   return {
     app,

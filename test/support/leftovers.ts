@@ -1,16 +1,23 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, inject } from 'vitest'
+import { cpuSeconds } from './measure.ts'
 
-// After each file: no process that it started runs on, and no folder that it created is left. Both are removed, so that
-// the next file is not blamed for them. Databases on a server are counted at the end of the run (template.ts).
+// After each file: measure.ts learns what it took, no process that it started runs on, and no folder that it created is
+// left. Both are removed, so that the next file is not blamed for them. Databases on a server are counted at the end of
+// the run (template.ts).
 
 const folder = path.join(inject('template').folder, `worker-${process.env['VITEST_POOL_ID']}`)
 mkdirSync(folder, { recursive: true })
 process.env['TMPDIR'] = folder
+if (process.env['TEST_WARM']) await import('./warm.ts')
+const begun = cpuSeconds()
 
 // Vitest runs it after the hooks of the file.
-afterAll(() => {
+// biome-ignore lint/correctness/noEmptyPattern: Vitest wants a pattern here
+afterAll(({}, file) => {
+  const workerCpuSeconds = cpuSeconds()
+  file.meta.measured = { cpuSeconds: workerCpuSeconds - begun, worker: process.pid, workerCpuSeconds }
   const processes = childrenOf(process.pid)
   for (const { pid } of processes) process.kill(pid, 'SIGKILL')
   const files = readdirSync(folder)

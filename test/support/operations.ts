@@ -81,7 +81,8 @@ function sampleOf(type: GraphQLInputType, name: string, ids: SampleIds, isInner 
     // A mutation that expects another time writes nothing.
     ({ name: of }) => of !== 'expectedUpdatedAt' && (!isFilter || !(isInner || isOneOfMany(of))),
   )
-  return Object.fromEntries(fields.map((field) => [field.name, sampleOf(field.type, field.name, ids, isFilter)]))
+  const given = nullable.isOneOf ? fields.slice(0, 1) : fields
+  return Object.fromEntries(given.map((field) => [field.name, sampleOf(field.type, field.name, ids, isFilter)]))
 }
 
 /** Arguments that exclude another argument of the same field. */
@@ -93,7 +94,7 @@ export function operationOf(kind: string, { name, args, type }: Field, ids: Samp
   const declared = passed.map((arg) => `$${arg.name}: ${arg.type}`).join(', ')
   const used = passed.map((arg) => `${arg.name}: $${arg.name}`).join(', ')
   const named = getNamedType(type)
-  const userErrors = isObjectType(named) && 'userErrors' in named.getFields() ? 'userErrors { code field }' : ''
+  const userErrors = isObjectType(named) && 'userErrors' in named.getFields() ? 'userErrors { code field message }' : ''
   const result = isObjectType(named) || isUnionType(named) || 'getFields' in named ? `{ __typename ${userErrors} }` : ''
   const [open, close] = passed.length > 0 ? [`(${declared})`, `(${used})`] : ['', '']
   return {

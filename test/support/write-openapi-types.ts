@@ -2,4 +2,4 @@ import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { generateOpenApiTypes } from './openapi-types.ts'
 
-writeFileSync(path.join(import.meta.dirname, 'openapi.generated.ts'), await generateOpenApiTypes())
+writeFileSync(path.join(import.meta.dirname, '../fixtures/openapi.generated.ts'), await generateOpenApiTypes())

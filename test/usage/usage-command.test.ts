@@ -1,41 +1,36 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { fusion, startCommand } from '../support/cli.ts'
-import { type CommandDatabase, createCommandDatabase } from '../support/command-database.ts'
+import { startUsageWriter } from '../../src/domain/usage/write-usage.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import { fusionOn } from '../support/command-database.ts'
 
-let database: CommandDatabase
+let app: TestApp
 
-const usage = (...options: string[]) => fusion(['usage', ...options], database.env)
+const usage = (...options: string[]) => fusionOn(app.database, ['usage', ...options])
 const rowsOf = ({ stdout }: { readonly stdout: string }) => stdout.trimEnd().split('\n').filter(Boolean)
+const silentLog = { error: () => undefined, warn: () => undefined }
 
 beforeAll(async () => {
-  database = await createCommandDatabase()
-  await fusion(['tenants', 'create', 'Acme'], database.env)
-  await fusion(['tenants', 'create', 'Other'], database.env)
-  const { stdout } = await fusion(['keys', 'create', '--tenant', 'Acme', '--name', 'backend'], database.env)
-  const gateway = await startCommand(['serve'], { PORT: '0', ...database.env }, 'Server listening at')
-  const [address] = /http:\/\/[\d.:]+/.exec(gateway.output()) ?? []
+  app = await startTestApp()
+  await fusionOn(app.database, ['tenants', 'create', 'Acme'])
+  await fusionOn(app.database, ['tenants', 'create', 'Other'])
+  const { stdout } = await fusionOn(app.database, ['keys', 'create', '--tenant', 'Acme', '--name', 'backend'])
   const send = async (query: string, client: string) => {
-    const headers = { 'x-api-key': stdout.trim(), 'content-type': 'application/json', 'graphql-client-name': client }
-    const response = await fetch(`${address}/graphql`, {
-      method: 'POST',
-      headers,
-      body: JSON.stringify({ query }),
-    })
-    expect(response.status).toBe(200)
+    const headers = { 'x-api-key': stdout.trim(), 'graphql-client-name': client }
+    const { statusCode } = await app.app.inject({ method: 'POST', url: '/graphql', headers, payload: { query } })
+    expect(statusCode).toBe(200)
   }
   await send('query Names { users { nodes { name } } }', 'web')
   await send('query Names { users { nodes { name } } }', 'web')
   await send('query Phones { users { nodes { name phone } } }', 'app')
-  // A graceful stop writes what was counted in the last minute.
-  expect(await gateway.stop()).toMatchObject({ code: 0 })
+  await startUsageWriter(app.services, { log: silentLog })()
 })
-afterAll(() => database.remove())
+afterAll(() => app.close())
 
-it('usage lists who has requested what, and nothing was lost when the gateway stopped', async () => {
+it('usage lists who has requested what', async () => {
   const lines = rowsOf(await usage('--tenant', 'Acme'))
   expect(lines).toEqual([
-    expect.stringMatching(/^Acme\tNames\t[0-9a-f]{64}\tweb\t-\tbackend\t2\t0\t40\t[\d.]+\t[\d.]+\t20\d\d-\S+Z$/),
-    expect.stringMatching(/^Acme\tPhones\t[0-9a-f]{64}\tapp\t-\tbackend\t1\t0\t20\t/),
+    expect.stringMatching(/^Acme\tNames\t[0-9a-f]{64}\tweb\t-\tbackend\t2\t0\t2\t[\d.]+\t[\d.]+\t20\d\d-\S+Z$/),
+    expect.stringMatching(/^Acme\tPhones\t[0-9a-f]{64}\tapp\t-\tbackend\t1\t0\t1\t/),
   ])
   expect(rowsOf(await usage('--operation', 'Phones')).map((line) => line.split('\t')[1])).toEqual(['Phones'])
   expect(rowsOf(await usage('--tenant', 'Other'))).toEqual([])

@@ -176,13 +176,41 @@ describe('a message', () => {
     await receiver.received(3)
     const events = (await client.deliveries(webhookId)).map(({ eventId }) => eventId).toSorted()
     const sent = () => receiver.messages.slice(3).map(({ headers }) => headers['webhook-id'])
-    await client.call('redeliverEvents', { webhookId, eventIds: [events[1]] })
+    await client.call('redeliverEvents', { webhookId, events: { eventIds: [events[1]] } })
     await receiver.received(4)
     expect(sent()).toEqual([events[1]])
-    await client.call('redeliverEvents', { webhookId, after: events[0], eventIds: [] })
+    await client.call('redeliverEvents', { webhookId, events: { after: events[0] } })
     await receiver.received(6)
     expect(sent().slice(1).toSorted()).toEqual([events[1], events[2]])
     expect(await client.deliveries(webhookId)).toHaveLength(3)
+  })
+
+  it('is found by its state', async () => {
+    const { id } = await client.create('https://example.com')
+    await app.database.prisma.webhookDelivery.createMany({
+      data: (['FAILED', 'SUCCEEDED', 'FAILED', 'RUNNING'] as const).map((status, index) => ({
+        tenantAppId: tenant.tenantAppId,
+        id: `dlv_${status}_${index}`,
+        webhookId: id,
+        eventId: `evt_${index}`,
+        eventType: 'USER_CREATED',
+        status,
+      })),
+    })
+    const query = `query ($id: ID!, $filter: WebhookDeliveryFilter) {
+      webhook(id: $id) { deliveries(filter: $filter) { nodes { id } } }
+    }`
+    const found = async (filter: object | null) => {
+      const { data } = await app.graphql<{ webhook: { deliveries: { nodes: { id: string }[] } } }>(tenant, query, {
+        id,
+        filter,
+      })
+      return data.webhook.deliveries.nodes.map((delivery) => delivery.id).toSorted()
+    }
+    expect(await found({ status: 'FAILED' })).toEqual(['dlv_FAILED_0', 'dlv_FAILED_2'])
+    expect(await found({ statuses: ['RUNNING', 'SUCCEEDED'] })).toEqual(['dlv_RUNNING_3', 'dlv_SUCCEEDED_1'])
+    expect(await found({ statuses: [] })).toEqual([])
+    expect(await found(null)).toHaveLength(4)
   })
 })
 

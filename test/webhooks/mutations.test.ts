@@ -200,7 +200,7 @@ describe('createWebhook', () => {
 describe('updateWebhook', () => {
   it('changes the given fields, and null clears the optional ones', async () => {
     const { id, secret: _, ...webhook } = await client.create(url, { description: 'Sync' })
-    const changed = await client.call('updateWebhook', { id, eventTypes: ['USER_DELETED'], enabled: false, url: null })
+    const changed = await client.call('updateWebhook', { id, eventTypes: ['USER_DELETED'], enabled: false })
     expect(changed.webhook).toEqual({ ...webhook, id, eventTypes: ['USER_DELETED'], enabled: false })
     const cleared = await client.call('updateWebhook', { id, description: null, enabled: true })
     expect(cleared.webhook).toEqual({ ...webhook, id, eventTypes: ['USER_DELETED'], description: null })
@@ -250,8 +250,11 @@ it('deleteWebhook deletes it once', async () => {
 })
 
 it.each([
-  [{}, 'eventIds', 'REQUIRED'],
-  [{ after: 'evt_1', eventIds: ['evt_1'] }, 'eventIds', 'REQUIRED'],
+  [{}, 'events', 'REQUIRED'],
+  [{ after: 'evt_1', eventIds: ['evt_1'] }, 'events', 'REQUIRED'],
+  [{ events: { eventIds: [] } }, 'events', 'REQUIRED'],
+  [{ events: { eventIds: ['evt_1'] }, after: 'evt_1' }, 'events', 'CONFLICT'],
+  [{ events: { eventIds: [`evt_${'0'.repeat(24)}`] } }, 'eventIds', 'NOT_FOUND'],
   [{ eventIds: Array.from({ length: 101 }, () => 'evt_1') }, 'eventIds', 'TOO_LONG'],
   [{ eventIds: [`evt_${'0'.repeat(24)}`] }, 'eventIds', 'NOT_FOUND'],
   [{ after: 'evt_1' }, 'after', 'INVALID_FORMAT'],

@@ -58,23 +58,28 @@ describe('FETCH_PRIVATE_NETWORKS', () => {
 describe('a webhook', () => {
   let app: TestApp
   let tenant: TestTenant
-  const apps: TestApp[] = []
+  const apps = new Map<string, Promise<TestApp>>()
   beforeAll(async () => {
     app = await startTestApp()
     tenant = await app.createTenant()
   })
   afterAll(async () => {
-    for (const { app } of apps) await app.close()
+    for (const started of apps.values()) await (await started).close()
     await app.close()
   })
 
   /** A client of a gateway that allows these networks. */
   async function clientOf(fetchPrivateNetworks: AllowedNetworks) {
+    const name = JSON.stringify(fetchPrivateNetworks)
+    const started = apps.get(name) ?? startAllowing(fetchPrivateNetworks)
+    apps.set(name, started)
+    return webhookClient(await started, tenant)
+  }
+
+  async function startAllowing(fetchPrivateNetworks: AllowedNetworks): Promise<TestApp> {
     const keyRing = createKeyRing([Buffer.from(app.webhookKey, 'base64')])
     const services = createServices(app.database, { ...settings, keyRing, fetchPrivateNetworks })
-    const started = await app.startAnother({ services })
-    apps.push(started)
-    return webhookClient(started, tenant)
+    return app.startAnother({ services })
   }
 
   const refusal = {

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
+import { buildVersion } from '../../src/engine/telemetry/build-version.ts'
 import { provideBaseImage } from './base-image.ts'
 import { buildah } from './buildah.ts'
 import { type Image, projectRoot, readCommit } from './image.ts'
@@ -38,7 +39,8 @@ export function buildImage(): ContainerImage {
   const tag = `localhost/fusion-gateway-check:${process.pid}`
   const context = `${base}=container-image://${provideBaseImage(base)}`
   // Only the format of Docker has health checks.
-  const options = ['--format', 'docker', '--build-context', context, '--build-arg', `COMMIT=${readCommit()}`]
+  const args = ['--build-arg', `COMMIT=${readCommit()}`, '--build-arg', `VERSION=${buildVersion()}`]
+  const options = ['--format', 'docker', '--build-context', context, ...args]
   buildah('build', '--quiet', ...isolation, ...options, '--file', file, '--tag', tag, projectRoot)
   const { config } = JSON.parse(buildah('inspect', '--type', 'image', tag)).Docker as { config: ImageConfig }
 

@@ -2,21 +2,31 @@
 // memory.
 //
 // Where buildah is installed and this process is root, deploy/image/Dockerfile is built, and the services of
-// compose.yaml are started from it. Otherwise only the files of the image are built, and started without a container.
+// compose.yaml are started from it, if how the image is built has changed since that was done last (built.txt), or with
+// --build, which writes built.txt. Otherwise only the files of the image are built, and started without a container.
 //
-//   TEST_DATABASE_URL=postgresql://… npm run check:image
+//   TEST_DATABASE_URL=postgresql://… npm run check:image [-- --build]
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
 import pg from 'pg'
+import { buildVersion } from '../../src/engine/telemetry/build-version.ts'
 import { buildImage } from './build-image.ts'
 import { buildTree } from './build-tree.ts'
 import { canBuildImages } from './buildah.ts'
 import { checkCompose } from './check-compose.ts'
-import { type Image, readCommit, run } from './image.ts'
+import { type Image, projectRoot, readCommit, run } from './image.ts'
 import { type Measured, measure } from './measure.ts'
 import { canStartServers } from './start-servers.ts'
 
 const adminUrl = process.env['TEST_DATABASE_URL']
-if (!adminUrl) throw new Error('Set TEST_DATABASE_URL to the URL of a user who may create databases')
+if (!adminUrl) {
+  process.stderr.write(
+    'check:image needs PostgreSQL: set TEST_DATABASE_URL to the URL of a user who may create databases, such as postgresql://postgres@127.0.0.1:5432/postgres\n',
+  )
+  process.exit(1)
+}
 
 const maxMemoryMib = 512
 const maxSizeMib = 250
@@ -50,8 +60,22 @@ async function measureBoth(image: Image): Promise<{ server: Measured; embedded: 
   }
 }
 
+/** A digest of what decides how the image is built and started: its recipe, its packages, and these checks. */
+function digestOfRecipe(): string {
+  const files = globSync(['.dockerignore', 'compose.yaml', 'package-lock.json', 'deploy/image/*', 'tools/image/*.ts'], {
+    cwd: projectRoot,
+  })
+  const hash = createHash('sha256')
+  for (const file of files.sort()) hash.update(`${file}\n`).update(readFileSync(path.join(projectRoot, file)))
+  return hash.digest('hex')
+}
+
+const builtFile = path.join(import.meta.dirname, 'built.txt')
+const isAsked = process.argv.includes('--build')
+const isNew = isAsked || readFileSync(builtFile, 'utf8').trim() !== digestOfRecipe()
+
 const begun = performance.now()
-const containers = canBuildImages() ? buildImage() : undefined
+const containers = isNew && canBuildImages() ? buildImage() : undefined
 const image = containers ?? buildTree()
 try {
   const seconds = ((performance.now() - begun) / 1_000).toFixed(0)
@@ -59,13 +83,17 @@ try {
   print('size', `${image.sizeMib} MiB`)
   assert.ok(image.sizeMib <= maxSizeMib, `More than ${maxSizeMib} MiB`)
   assert.match(await run(image, ['--version']), new RegExp(`commit ${readCommit().slice(0, 12)}, Node 24`))
+  // The commit of the image is in a file, and that of the clone in its repository.
+  assert.equal((await run(image, ['--version'])).split(' ')[0], buildVersion())
   const { server, embedded } = await measureBoth(image)
   printMeasured('server', server)
   printMeasured('embedded', embedded)
   assert.ok(server.peakMib <= maxMemoryMib, `More than ${maxMemoryMib} MiB`)
-  if (!containers) print('compose', 'not started: buildah is missing, or this process may not use it')
+  if (!isNew) print('compose', 'not started: how the image is built has not changed')
+  else if (!containers) print('compose', 'not started: buildah is missing, or this process may not use it')
   else if (!canStartServers()) print('compose', 'not started: PostgreSQL or redis-server is missing')
   else print('compose', await checkCompose(containers))
+  if (isAsked && containers) writeFileSync(builtFile, `${digestOfRecipe()}\n`)
 } finally {
   await image.remove()
 }

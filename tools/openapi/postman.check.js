@@ -68,6 +68,7 @@ describe('the collection that Postman imports', () => {
     ]
     expect(Object.fromEntries(statuses)).toEqual({
       ...Object.fromEntries(reads.map((path) => [`GET ${path}`, 200])),
+      'POST /fusion/profiles': 200,
       'POST /users': 201,
       'PUT /users/:id': 200,
       'DELETE /users/:id': 204,

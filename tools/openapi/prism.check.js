@@ -73,6 +73,7 @@ const requests = [
   ['GET', '/users?limit=2', {}, 200],
   ['GET', '/users/usr_demo_1', {}, 200],
   ['GET', '/fusion/profiles?account_ids=acc_demo_1_1&account_ids=acc_demo_2_1', {}, 200],
+  ['POST', '/fusion/profiles', { body: ['acc_demo_1_1', 'acc_demo_2_1'] }, 200],
   ['GET', '/fusion/jobs/job_demo_1', {}, 200],
   ['GET', '/fusion/jobs/job_demo_2', {}, 200],
   ['GET', '/users/usr_demo_1', { headers: { 'if-none-match': '*' } }, 304],

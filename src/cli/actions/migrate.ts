@@ -11,6 +11,7 @@ import {
   readMigrationStatus,
   requireMigrations,
 } from '../../engine/db/migrations/migrations.ts'
+import { createMissing, repair } from '../../engine/db/migrations/missing.ts'
 import { partitionTables } from '../../engine/db/partitions/partition-tables.ts'
 import { OperatorError } from '../../engine/errors.ts'
 import type { Io } from '../io.ts'
@@ -32,6 +33,8 @@ export async function deploy(io: Io, { grants: role, lockTimeout, contract: drop
     const lockMilliseconds = lockTimeout * 1_000
     const applied = await deployMigrations(database, { onCopy: reportCopyTo(io), lockMilliseconds })
     const lines = applied.length === 0 ? ['Nothing to apply.'] : applied.map((name) => `Applied ${name}`)
+    const created = await repair(database, lockMilliseconds)
+    lines.push(...created.map((name) => `Created the ${name}, which was missing`))
     const droppable = await readContractions(sql)
     if (drops) {
       await driver.exclusively((connector) => contract(connector, sql), lockMilliseconds)
@@ -51,7 +54,10 @@ export function printStatus(io: Io): Promise<void> {
     for (const [word, names] of Object.entries({ applied, pending, unknown, failed })) {
       for (const name of names) io.stdout.write(`${word}\t${name}\n`)
     }
-    if (pending.length + unknown.length + failed.length > 0) io.exitCode = 1
+    // Without its migrations a database has not to have what they create.
+    const missing = pending.length + failed.length > 0 ? [] : await createMissing(database)()
+    for (const { name } of missing) io.stdout.write(`missing\t${name}\n`)
+    if (pending.length + unknown.length + failed.length + missing.length > 0) io.exitCode = 1
   })
 }
 

@@ -17,12 +17,12 @@ export const patient: CommandOptions = { statementMilliseconds: 600_000 }
 
 /** Runs a command on the configured database and closes it. */
 export async function withDatabase<Result>(
-  { env }: Pick<Io, 'env'>,
+  { env, openDatabase: open = openDatabase }: Pick<Io, 'env' | 'openDatabase'>,
   work: (database: Database) => Promise<Result>,
   { statementMilliseconds, ...options }: CommandOptions = {},
 ): Promise<Result> {
   const { database: location } = readConfig(env)
-  const database = await openDatabase(withTimeouts(location, statementMilliseconds), options)
+  const database = await open(withTimeouts(location, statementMilliseconds), options)
   try {
     return await work(database)
   } finally {
@@ -42,7 +42,7 @@ function withTimeouts(location: DatabaseLocation, milliseconds: number | undefin
  * @throws OperatorError if a PostgreSQL server lacks migrations
  */
 export function withMigratedDatabase<Result>(
-  io: Pick<Io, 'env' | 'stderr'>,
+  io: Pick<Io, 'env' | 'stderr' | 'openDatabase'>,
   work: (database: Database) => Promise<Result>,
   options?: CommandOptions,
 ): Promise<Result> {

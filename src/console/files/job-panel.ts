@@ -114,7 +114,7 @@ const lastEvents: Readonly<Record<JobStatus, readonly EventType[]>> = {
 function History({ job }: JobProps) {
   const { id, status, runAt, updatedAt } = job
   const { data, failure, reload } = useQuery(jobHistoryQuery, { id }, updatedAt)
-  const events = data?.events?.nodes.filter(({ type }) => type !== 'JOB_UPDATED') ?? []
+  const events = data?.events?.nodes ?? []
   const last = events.at(-1)
   const isLate = !(last && lastEvents[status].includes(last.type))
   useEffect(() => {

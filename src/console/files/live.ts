@@ -64,6 +64,8 @@ function follow<Data, Variables>(
     for (let delay = minDelay; !isStopped; ) {
       while (document.hidden)
         await new Promise((shown) => document.addEventListener('visibilitychange', shown, { once: true }))
+      // The page may have been left while the tab was hidden.
+      if (isStopped) return
       const began = performance.now()
       connection = new AbortController()
       const failure = await read(connection).then(() => undefined, connectionFailureOf)

@@ -88,11 +88,21 @@ export type EventType =
   | 'USER_UPDATED'
   | 'WEBHOOK_DISABLED';
 
+export type EventsToRedeliver =
+  {   readonly after: string; readonly eventIds?: never; }
+  |  { readonly after?: never;   readonly eventIds: ReadonlyArray<string>; };
+
 export type JobFilter = {
+  readonly and?: ReadonlyArray<JobFilter> | null | undefined;
   readonly createdAfter?: string | null | undefined;
   readonly createdBefore?: string | null | undefined;
+  readonly ids?: ReadonlyArray<string> | null | undefined;
   readonly jobType?: string | null | undefined;
+  readonly jobTypes?: ReadonlyArray<string> | null | undefined;
+  readonly not?: JobFilter | null | undefined;
+  readonly or?: ReadonlyArray<JobFilter> | null | undefined;
   readonly status?: JobStatus | null | undefined;
+  readonly statuses?: ReadonlyArray<JobStatus> | null | undefined;
 };
 
 export type JobOrder = {
@@ -155,8 +165,11 @@ export type ProfileFilter = {
 };
 
 export type RedeliverEventsInput = {
+  /** @deprecated Use `events`. */
   readonly after?: string | null | undefined;
+  /** @deprecated Use `events`. */
   readonly eventIds?: ReadonlyArray<string> | null | undefined;
+  readonly events?: EventsToRedeliver | null | undefined;
   readonly webhookId: string;
 };
 
@@ -582,7 +595,13 @@ fragment JobDetails on Job {
 }` as Document<JobProgressSubscription, JobProgressSubscriptionVariables>
 
 export const jobHistoryQuery = `query JobHistory($id: ID!) {
-  events(last: 50, filter: { resourceId: $id }) {
+  events(
+    last: 50
+    filter: {
+      resourceId: $id
+      types: [JOB_CREATED, JOB_STARTED, JOB_SUCCEEDED, JOB_FAILED, JOB_CANCELLED, JOB_RETRIED]
+    }
+  ) {
     nodes {
       id
       type
@@ -873,7 +892,7 @@ export const userQuery = `query User($id: ID!, $contacts: Boolean!, $profiles: B
 }` as Document<UserQuery, UserQueryVariables>
 
 export const historyQuery = `query History($id: ID!) {
-  events(last: 10, filter: { resourceId: $id }) {
+  events(last: 20, filter: { userId: $id }) {
     nodes {
       id
       type

@@ -1,8 +1,7 @@
 import { useQuery } from './client.ts'
-import type { Document } from './document.ts'
 import { formatCompact, formatEnum } from './format.ts'
 import { h, html } from './html.ts'
-import { type HistoryQuery, historyQuery, type UserQuery, userQuery } from './operations.generated.ts'
+import { historyQuery, type UserQuery, userQuery } from './operations.generated.ts'
 import { Panel } from './panel.ts'
 import { can } from './session.ts'
 import { Badge, Chips, Facts, FailureNote, Time, Timeline } from './ui.ts'
@@ -31,7 +30,7 @@ export function UserPanel({ id, version }: UserPanelProps) {
     })}
     <h3>Accounts <span class="soft">${found.accounts.length}</span></h3>
     ${found.accounts.map((account) => h(Account, { ...account, key: account.id }))}
-    ${can('events:read') && h(History, { user: found, version })}
+    ${can('events:read') && h(History, { id: found.id, version })}
   `
   return h(Panel<User>, { kind: 'User', title: user?.name ?? id, page: 'users', query, object: user, body })
 }
@@ -62,28 +61,10 @@ function Account({ id, platform, displayName, status, platformAccountId, profile
   `
 }
 
-type Histories = Document<Readonly<Record<string, HistoryQuery['events']>>, Readonly<Record<string, string>>>
-
-/** `events` selects one resource at a time, so the field is selected once for each id. */
-function historiesQuery(ids: readonly string[]): Histories {
-  const [, field = ''] = /\{\n(.+)\n\}$/s.exec(historyQuery) ?? []
-  const parameters = ids.map((_, at) => `$id${at}: ID!`).join(', ')
-  const fields = ids.map((_, at) => field.replace('events', `of${at}: events`).replace('$id', `$id${at}`))
-  return `query History(${parameters}) {\n${fields.join('\n')}\n}`
-}
-
-interface HistoryProps extends Omit<UserPanelProps, 'id'> {
-  readonly user: User
-}
-
-/** The last events of the user, the accounts and the profiles, the first dozen of these. */
-function History({ user, version }: HistoryProps) {
-  const parts = user.accounts.flatMap(({ id, profile }) => (profile ? [id, profile.id] : [id]))
-  const ids = [user.id].concat(parts).slice(0, 12)
-  const variables = Object.fromEntries(ids.map((id, at) => [`id${at}`, id]))
-  const { data, failure, reload } = useQuery(historiesQuery(ids), variables, version)
-  const events = Object.values(data ?? {}).flatMap((connection) => connection?.nodes ?? [])
-  events.sort((a, b) => (a.id < b.id ? 1 : -1))
+/** The last events of the user, and of the accounts and profiles of the user. */
+function History({ id, version }: UserPanelProps) {
+  const { data, failure, reload } = useQuery(historyQuery, { id }, version)
+  const events = data?.events?.nodes.toReversed() ?? []
   const steps = events.map(({ type, createdAt, keyId }) => ({ title: formatEnum(type), at: createdAt, by: keyId }))
   return html`
     <h3>Events</h3>

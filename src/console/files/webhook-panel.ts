@@ -63,7 +63,8 @@ export function WebhookPanel({ id, onChange, onSecret }: WebhookPanelProps) {
     setProblem(undefined)
     changing.then(onDone, (error: unknown) => setProblem(failureOf(error)))
   }
-  const redeliver = (eventIds: readonly string[]) => act(mutate(redeliverEventsMutation, { webhookId: id, eventIds }))
+  const redeliver = (eventIds: readonly string[]) =>
+    act(mutate(redeliverEventsMutation, { webhookId: id, events: { eventIds } }))
   const button = (name: DialogName, text: string) =>
     html`<button type="button" onClick=${() => setDialog(name)}>${text}</button>`
   const toggle = () => act(mutate(updateWebhookMutation, { id, enabled: !webhook?.enabled }))
@@ -186,7 +187,7 @@ function WebhookDialog({ id, name, oldest, onClose, onDone, onChange, onSecret }
       onChange()
     },
     async replay(form) {
-      await mutate(redeliverEventsMutation, { webhookId: id, after: textOf(form, 'after') })
+      await mutate(redeliverEventsMutation, { webhookId: id, events: { after: textOf(form, 'after') } })
       onDone()
     },
   }

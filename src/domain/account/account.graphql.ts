@@ -1,11 +1,9 @@
 import type { AccountStatus as AccountStatusRow } from '../../engine/db/generated/prisma/enums.ts'
-import { after, containing, equal, oneOf } from '../../engine/db/read/list.ts'
-import { byTime } from '../../engine/db/read/order.ts'
 import { isStorableText } from '../../engine/db/storable.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
 import { defineBulkMutation } from '../../engine/graphql/schema/bulk-mutation.ts'
 import type { EntityKey } from '../../engine/graphql/schema/federation.ts'
-import { defineFilter } from '../../engine/graphql/schema/filter.ts'
+import { defineFilter, withText } from '../../engine/graphql/schema/filter.ts'
 import { addLogic, addRelation } from '../../engine/graphql/schema/filter-tree.ts'
 import { defineList } from '../../engine/graphql/schema/list.ts'
 import { defineMutation, expectedUpdatedAt, ifUnchanged, inputWithId } from '../../engine/graphql/schema/mutation.ts'
@@ -13,10 +11,10 @@ import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
 import { defineOrder } from '../../engine/graphql/schema/order.ts'
 import {
   defineNestedConnection,
-  defineNestedList,
-  defineQueryById,
+  listArgs,
+  listCost,
+  listQuery,
   loadRow,
-  referencedRowOf,
 } from '../../engine/graphql/schema/relation-fields.ts'
 import { defineLive } from '../event/live.graphql.ts'
 import { defineLiveList } from '../event/live-list.graphql.ts'
@@ -53,12 +51,7 @@ export const Account = builder.prismaObject('Account', {
     status: t.expose('status', { type: AccountStatus, description: 'Whether the platform lets the tenant read it.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'The creation time.' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'The time of the last change.' }),
-    user: t.field({
-      type: User,
-      scope: 'users:read',
-      description: 'The user that the account belongs to.',
-      ...referencedRowOf(userById, 'userId'),
-    }),
+    user: t.relation('user', { scope: 'users:read', description: 'The user that the account belongs to.' }),
   }),
 })
 
@@ -74,7 +67,17 @@ export const byPlatform: EntityKey<keyof PlatformAccount> = {
   },
 }
 
-defineQueryById('account', Account, 'users:read', accountById)
+builder.queryField('account', (t) =>
+  t.prismaField({
+    type: Account,
+    nullable: true,
+    scope: 'users:read',
+    description: 'Returns the account with this id, or null if your tenant has none.',
+    args: { id: t.arg.id({ required: true, description: 'The id of the account.' }) },
+    root: { model: 'Account', ids: 'id' },
+    resolve: (query, _root, { id }, { db }) => db.account.findFirst({ ...query, where: { id } }),
+  }),
+)
 
 defineLive('account', {
   type: Account,
@@ -86,31 +89,41 @@ defineLive('account', {
 })
 
 export const AccountFilter = defineFilter('Account', 'accounts', (f) => ({
-  ids: f.ids({ description: 'The account has one of these ids.', where: oneOf('id') }),
-  platform: f.text({ description: 'The platform in upper case.', isScan: true, where: equal('platform') }),
-  platforms: f.texts({ description: 'One of these platforms.', isScan: true, where: oneOf('platform') }),
-  userId: f.id({ description: 'The id of the user.', where: equal('userId') }),
-  status: f.value(AccountStatus, { description: 'The state.', isScan: true, where: equal('status') }),
-  statuses: f.values(AccountStatus, { description: 'One of these states.', isScan: true, where: oneOf('status') }),
+  ids: f.ids({ description: 'The account has one of these ids.', where: (values) => ({ id: { in: values } }) }),
+  platform: f.text({
+    description: 'The platform in upper case.',
+    isScan: true,
+    where: (value) => ({ platform: value }),
+  }),
+  platforms: f.texts({
+    description: 'One of these platforms.',
+    isScan: true,
+    where: (values) => ({ platform: { in: values } }),
+  }),
+  userId: f.id({ description: 'The id of the user.', where: (value) => ({ userId: value }) }),
+  status: f.value(AccountStatus, { description: 'The state.', isScan: true, where: (value) => ({ status: value }) }),
+  statuses: f.values(AccountStatus, {
+    description: 'One of these states.',
+    isScan: true,
+    where: (values) => ({ status: { in: values } }),
+  }),
   search: f.text({
     description: 'A part of the display name or of the platform account id. Case is ignored.',
     isScan: true,
-    where: containing('displayName', 'platformAccountId'),
+    where: (text) => withText(text, 'displayName', 'platformAccountId'),
   }),
-  updatedAfter: f.time({ description: 'Changed after this time.', where: after('updatedAt') }),
+  updatedAfter: f.time({ description: 'Changed after this time.', where: (gt) => ({ updatedAt: { gt } }) }),
 }))
 addLogic(AccountFilter)
 addRelation(AccountFilter, 'user', UserFilter, {
   description: 'The user that the account belongs to.',
   scope: 'users:read',
-  relation: userById,
-  from: 'userId',
+  where: (user) => ({ user }),
 })
 addRelation(UserFilter, 'account', AccountFilter, {
   description: 'Some account of the user.',
   scope: 'users:read',
-  relation: accountsOfUser,
-  from: 'id',
+  where: (some) => ({ accounts: { some } }),
 })
 
 const accounts = {
@@ -124,8 +137,8 @@ const accounts = {
       'Account',
       'accounts',
       {
-        CREATED_AT: { description: 'The creation time.', by: (direction) => byTime('createdAt', direction) },
-        UPDATED_AT: { description: 'The time of the last change.', by: (direction) => byTime('updatedAt', direction) },
+        CREATED_AT: { description: 'The creation time.', orderBy: (sort) => ({ createdAt: sort }) },
+        UPDATED_AT: { description: 'The time of the last change.', orderBy: (sort) => ({ updatedAt: sort }) },
       },
       { field: 'CREATED_AT', direction: 'ASC' },
     ),
@@ -140,15 +153,23 @@ const AccountConnection = defineList('accounts', {
 
 defineLiveList('accounts', accounts)
 
-const ofUser = {
+builder.prismaObjectField(User, 'accounts', (t) =>
+  t.relation('accounts', {
+    scope: 'users:read',
+    description: "The user's platform accounts, oldest first.",
+    args: listArgs(t, accounts),
+    query: listQuery(accounts),
+    cost: listCost(accounts),
+  }),
+)
+
+defineNestedConnection(User, 'accountsConnection', {
   ...accounts,
   relation: accountsOfUser,
   from: 'id',
   description: "The user's platform accounts",
-} as const
-
-defineNestedList(User, 'accounts', ofUser)
-defineNestedConnection(User, 'accountsConnection', { ...ofUser, type: AccountConnection })
+  type: AccountConnection,
+})
 
 const linkAccountMutation = defineMutation('linkAccount', {
   scope: 'users:write',
@@ -184,8 +205,8 @@ defineMutation('updateAccount', {
   inputRules: 'The platform and the platform account id cannot change.',
   input: (t) => ({
     id: t.id({ required: true, description: 'The id of the account.' }),
-    displayName: t.string({ description: 'The name that the platform shows: 1–200 characters. Null keeps it.' }),
-    status: t.field({ type: AccountStatus, description: 'The state. Null keeps it.' }),
+    displayName: t.string({ description: 'The name that the platform shows: 1–200 characters. Not null.' }),
+    status: t.field({ type: AccountStatus, description: 'The state. Not null.' }),
     ...expectedUpdatedAt('account')(t),
   }),
   restrictions: ifUnchanged,

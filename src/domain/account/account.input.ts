@@ -6,6 +6,7 @@ import {
   filledIndexedText,
   filledText,
   id,
+  kept,
   text,
   upperCaseWord,
 } from '../../engine/input/rules.ts'
@@ -27,9 +28,9 @@ export const accountLink = z.object({
   status: status.nullish(),
 })
 
-/** The input of `updateAccount`. Null keeps a value. */
+/** The input of `updateAccount`. Null is rejected. */
 export const accountChange = z.object({
-  displayName: displayName.nullish(),
-  status: status.nullish(),
+  displayName: kept(displayName),
+  status: kept(status),
   expectedUpdatedAt: expectedTime,
 })

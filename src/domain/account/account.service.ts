@@ -88,9 +88,9 @@ type AccountChange = z.input<typeof accountChange> & { readonly id: string }
 export const updateAccount = writeOne(({ rows }: Context, inputs: readonly AccountChange[]) =>
   writeEach(inputs, {
     parse({ id, ...input }) {
-      const { displayName, status, expectedUpdatedAt } = parseInput(accountChange, input)
+      const change = parseInput(accountChange, input)
       if (!isPossibleId(id)) throw accountNotFound('id')
-      return { id, displayName: displayName ?? undefined, status: status ?? undefined, expectedUpdatedAt }
+      return { id, ...change }
     },
     async write(changes) {
       const updated = await rows.update('Account', ['displayName', 'status'], changes)
@@ -155,8 +155,10 @@ export async function findByPlatform(sql: Sql, tenantAppId: string, wanted: read
     wanted.map(({ platformAccountId }) => platformAccountId),
   ])
   const accounts = rows.map(toRow) as Account[]
-  const byName = new Map(accounts.map((account) => [platformNameOf(account), account]))
-  return (of: PlatformAccount) => byName.get(platformNameOf(of))
+  // Not the name: routers of a supergraph send platforms with spaces too.
+  const keyOf = ({ platform, platformAccountId }: PlatformAccount) => JSON.stringify([platform, platformAccountId])
+  const byKey = new Map(accounts.map((account) => [keyOf(account), account]))
+  return (of: PlatformAccount) => byKey.get(keyOf(of))
 }
 
 const countOfUser = statement('SELECT count(*) FROM account WHERE tenant_app_id = $1 AND user_id = $2')

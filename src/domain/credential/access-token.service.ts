@@ -5,15 +5,14 @@ import type { Viewer } from '../../engine/auth/viewer.ts'
 import type { Context } from '../../engine/context.ts'
 import { isPossibleId } from '../../engine/db/storable.ts'
 import { invalidField } from '../../engine/errors.ts'
-import { integer, parseInput, rule } from '../../engine/input/rules.ts'
+import { integer, listOf, parseInput, rule } from '../../engine/input/rules.ts'
 import { isScope, scopes, userScopes } from '../scopes.ts'
 import { userNotFound } from '../user/user.service.ts'
 
 const list = scopes.join(', ')
 
 /** A list of scopes, which is not empty. */
-export const scopeNames = z
-  .array(z.string())
+export const scopeNames = listOf(z.string())
   .check(
     rule('REQUIRED', `must name a scope: ${list}`, (names) => names.length > 0),
     rule('INVALID_FORMAT', `must be scopes: ${list}`, (names) => names.every(isScope)),

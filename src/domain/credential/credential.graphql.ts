@@ -3,7 +3,7 @@ import { builder } from '../../engine/graphql/schema/builder.ts'
 import { defineList } from '../../engine/graphql/schema/list.ts'
 import { defineMutation, inputWithId } from '../../engine/graphql/schema/mutation.ts'
 import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
-import { loadRow, rowOf } from '../../engine/graphql/schema/relation-fields.ts'
+import { loadRow } from '../../engine/graphql/schema/relation-fields.ts'
 import { scopes, userScopes } from '../scopes.ts'
 import { TenantApp } from '../tenant/tenant.graphql.ts'
 import { User } from '../user/user.graphql.ts'
@@ -53,11 +53,24 @@ builder.prismaObjectField(ApiKey, 'creator', (t) =>
     nullable: true,
     scope: 'inherited',
     description: 'The key that created this key, itself or by a token. Null if an operator created it.',
-    ...rowOf(keyById, 'creatorId'),
+    relation: { relation: keyById, from: 'creatorId' },
+    resolve: ({ creatorId }, _args, { loaders }) => (creatorId === null ? null : loadRow(loaders, keyById, creatorId)),
   }),
 )
 
 registerNode('ApiKey', keyIds, 'keys:write', keyById, { hasOnlyOwnIds: true })
+
+builder.queryField('apiKey', (t) =>
+  t.prismaField({
+    type: ApiKey,
+    nullable: true,
+    scope: 'keys:write',
+    description: 'Returns the API key with this id, or null if your tenant has none.',
+    args: { id: t.arg.id({ required: true, description: 'The id of the API key.' }) },
+    root: { model: 'ApiKey', ids: 'id' },
+    resolve: (query, _root, { id }, { db }) => db.apiKey.findFirst({ ...query, where: { id } }),
+  }),
+)
 
 defineList('apiKeys', {
   model: 'ApiKey',

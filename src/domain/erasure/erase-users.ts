@@ -1,23 +1,30 @@
+import { dataModel, type Model } from '../../engine/db/data-model.ts'
 import type { Database } from '../../engine/db/database.ts'
 import { sumOfBatches, sumOfTenants } from '../../engine/db/each-tenant.ts'
 import { literals, modelTables } from '../../engine/db/own-objects.ts'
 import type { Sql } from '../../engine/db/sql.ts'
-import { type Statement, statement } from '../../engine/db/statement.ts'
+import { type Parameter, type Statement, statement } from '../../engine/db/statement.ts'
 import { accountIds } from '../account/account.ts'
 import { profileIds } from '../profile/profile.ts'
 
-/** An id of an account or a profile that the gateway has created, as a regular expression of PostgreSQL. */
-const createdId = `(?:${accountIds.prefix}|${profileIds.prefix})[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`
+/** An id that the gateway has created, as a regular expression of PostgreSQL. */
+const idWith = (prefix: string) => `(?:${prefix})[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`
+
+/** One of an account or a profile. */
+const createdId = idWith(`${accountIds.prefix}|${profileIds.prefix}`)
 
 /**
  * The ids of a user, and of the accounts and profiles that the user has had, as far as the event log and the deletion
  * know them. Ids that clients have chosen for accounts and profiles are left out: users with tokens could choose words
- * that other payloads have. Parameters: tenant, users.
+ * that other payloads have, or the id of a profile of somebody else for an account. Parameters: tenant, users.
  */
 const readNames = statement(`
   SELECT DISTINCT erased.user_id, name FROM unnest($2::text[]) AS erased (user_id) CROSS JOIN LATERAL (
-    SELECT erased.user_id UNION SELECT unnest(ARRAY[resource_id, account_id]) FROM event
-    WHERE event.tenant_app_id = $1 AND event.user_id = erased.user_id
+    SELECT erased.user_id UNION SELECT name FROM event, LATERAL (VALUES
+      ('^${idWith(accountIds.prefix)}$', account_id),
+      ('^${idWith(accountIds.prefix)}$', CASE WHEN starts_with(type, 'ACCOUNT') THEN resource_id END),
+      ('^${idWith(profileIds.prefix)}$', CASE WHEN starts_with(type, 'PROFILE') THEN resource_id END)) AS of_type (pattern, name)
+    WHERE event.tenant_app_id = $1 AND event.user_id = erased.user_id AND name ~ pattern
     UNION SELECT unnest(names) FROM erasure WHERE erasure.tenant_app_id = $1 AND erasure.id = erased.user_id
   ) AS named (name) WHERE name = erased.user_id OR name ~ '^${createdId}$'`)
 
@@ -66,7 +73,8 @@ const listTenants = statement('SELECT id FROM tenant_app WHERE $1::text IS NULL 
 
 /**
  * Looks through every column of every table for the id of a user, the ids of the accounts and profiles that the event
- * log knows of the user, and further texts, such as an email address.
+ * log knows of the user, and further texts, such as an email address. The same id of a row of another type is none of
+ * the user.
  *
  * @param tenantAppId the tenant of the user. All tenants if absent
  */
@@ -79,11 +87,14 @@ export async function findMentions(
   }: { readonly userId: string; readonly tenantAppId?: string; readonly texts: readonly string[] },
 ): Promise<Mention[]> {
   const tenants = (await sql.query(listTenants, [tenantAppId ?? null])).map(([id]) => String(id))
-  const names: string[] = []
+  const names: Name[] = [{ id: userId, of: 'User' }]
   for (const tenant of tenants) {
-    for (const [, name] of await sql.query(readNames, [tenant, [userId]])) names.push(String(name))
+    for (const [, name] of await sql.query(readNames, [tenant, [userId]])) {
+      const id = String(name)
+      if (id !== userId) names.push({ id, of: id.startsWith(accountIds.prefix) ? 'Account' : 'Profile' })
+    }
   }
-  const mentions = await search(sql, { names: [userId, ...names], texts, tenants })
+  const mentions = await search(sql, { names, texts, tenants })
   return mentions.map((mention) => ({ ...mention, isKept: mention.table === 'event' }))
 }
 
@@ -96,35 +107,59 @@ export async function findMentionsOfTenant(
   tenantAppId: string,
   texts: readonly string[],
 ): Promise<Mention[]> {
-  const mentions = await search(sql, { names: [tenantAppId], texts })
+  const mentions = await search(sql, { names: [{ id: tenantAppId, of: 'TenantApp' }], texts })
   return mentions.map((mention) => ({ ...mention, isKept: false }))
 }
 
+/** An id, and whose it is. */
+interface Name {
+  readonly id: string
+  readonly of: Model
+}
+
 interface Search {
-  /** Ids. */
-  readonly names: readonly string[]
+  readonly names: readonly Name[]
   readonly texts: readonly string[]
   /** The tenants whose rows are read. All rows if absent. */
   readonly tenants?: readonly string[]
 }
 
+/** The models whose ids imports and clients choose: an account, for example, can have the id of a user. */
+const importedModels: readonly Model[] = ['User', 'Account', 'Profile', 'EmailRecord', 'Job']
+
+/** The columns that have ids of such a model, with the model: `account.user_id` ⇒ `User`. */
+const columnsOfIds = new Map<string, Model>(
+  importedModels.flatMap((model) => {
+    const { name, parents, columnOf } = dataModel(model)
+    const all = [{ model, field: 'id' }, ...parents]
+    return all.map(({ model: of, field }) => [`${name}.${columnOf(field).column}`, of] as const)
+  }),
+)
+
 async function search(sql: Sql, { names, texts, tenants }: Search): Promise<Omit<Mention, 'isKept'>[]> {
-  const all = [...new Set([...names, ...texts])]
   // A text of the operator is a word, however short.
   const isWord = (name: string) => isCertain(name) || texts.includes(name)
-  const likePatterns = all.map((name) => likePatternOf(name, isWord(name)))
-  const pattern = all.map((name) => patternOf(name, isWord(name))).join('|')
+  /** What is looked for in a column: texts, a regular expression, and patterns of LIKE. */
+  function searchedIn(column: string): Parameter[] {
+    const model = columnsOfIds.get(column)
+    const ids = names.filter(({ of }) => model === undefined || model === of).map(({ id }) => id)
+    const all = [...new Set([...ids, ...texts])]
+    const pattern = all.map((name) => patternOf(name, isWord(name))).join('|')
+    return [all, pattern, all.map((name) => likePatternOf(name, isWord(name)))]
+  }
+
   const columns = await sql.query(listColumns)
   const mentions: Omit<Mention, 'isKept'>[] = []
   for (const [table, ofTable] of Map.groupBy(columns, ([name]) => String(name))) {
     const isOfTenants = tenants && ofTable.some(([, column]) => column === 'tenant_app_id')
-    const counts = ofTable.map(
-      ([, , , column]) =>
-        `count(*) FILTER (WHERE ${column}::text = ANY ($1) OR (${column}::text LIKE ANY ($4) AND ${column}::text ~ $2))`,
-    )
+    const parameters: Parameter[] = [tenants ?? []]
+    const counts = ofTable.map(([, name, , column]) => {
+      const [all, pattern, patterns] = searchedIn(`${table}.${name}`).map((value) => `$${parameters.push(value)}`)
+      return `count(*) FILTER (WHERE ${column}::text = ANY (${all}) OR (${column}::text LIKE ANY (${patterns}) AND ${column}::text ~ ${pattern}))`
+    })
     const count = statement(`
-      SELECT ${counts.join(', ')} FROM ${ofTable[0]?.[2]} ${isOfTenants ? 'WHERE tenant_app_id = ANY ($3)' : 'WHERE $3::text[] IS NOT NULL'}`)
-    const [found = []] = await sql.query(count, [all, pattern, tenants ?? [], likePatterns])
+      SELECT ${counts.join(', ')} FROM ${ofTable[0]?.[2]} ${isOfTenants ? 'WHERE tenant_app_id = ANY ($1)' : 'WHERE $1::text[] IS NOT NULL'}`)
+    const [found = []] = await sql.query(count, parameters)
     for (const [index, rows] of found.entries()) {
       const column = String(ofTable[index]?.[1])
       if (Number(rows) > 0) mentions.push({ table, column, rows: Number(rows) })

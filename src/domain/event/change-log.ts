@@ -33,7 +33,12 @@ const end = 'evt_g'
  * Each part reads the index to its limit. `EXISTS` would get a sequential scan as its generic plan.
  */
 async function readAfter(sql: Sql, tenantAppId: string, after: LogPosition | undefined): Promise<LogChanges> {
-  const rows = await sql.query(changes, [tenantAppId, after?.begun ?? end, after?.running ?? []])
+  const parameters = [tenantAppId, after?.begun ?? end, after?.running ?? []]
+  const read = await sql.query(changes, parameters)
+  // Only for events of profiles, because the tables of the owners can be locked by a migration for long. Both
+  // statements read the same part of the log, and what the second one returns is of one snapshot.
+  const hasProfiles = read.some(([, , , , type]) => type === 'PROFILE_SYNCED')
+  const rows = hasProfiles ? await sql.query(changesWithOwners, parameters) : read
   const [[server, createdAt, begun, running] = []] = rows
   const position = { begun: String(begun), running: running as string[] }
   const events = rows.filter(([, , , , type]) => type !== null)
@@ -123,9 +128,9 @@ const readIds = statement(
   options,
 )
 
-function toChange([, , , , type, owners, ...ids]: readonly unknown[]): Change[] {
+function toChange([, , , , type, resourceId, userId, accountId, owners]: readonly unknown[]): Change[] {
   const models = modelsOf[type as EventType]
-  const all = [...ids, ...((owners ?? []) as unknown[])]
+  const all = [resourceId, userId, accountId, ...((owners ?? []) as unknown[])]
   return models ? [{ models, ids: all.filter((id) => typeof id === 'string') }] : []
 }
 
@@ -141,17 +146,20 @@ const presentOwners = `
       (SELECT profile.account_id FROM profile WHERE profile.tenant_app_id = $1 AND profile.id = event.resource_id),
       event.account_id)) END`
 
-// The search for an event that no tenant has makes Citus evaluate the position where the events of the tenant are.
-const changes = statement(
-  `
+/** @param further columns of the events */
+const readChanges = (...further: string[]) => `
   SELECT position.server, (SELECT extract(epoch FROM created_at)::text FROM tenant_app WHERE id = $1 AND deleting_since IS NULL),
-    position.begun, position.running, event.type, ${presentOwners}, event.resource_id, event.user_id, event.account_id
+    position.begun, position.running, ${['event.type', 'event.resource_id', 'event.user_id', 'event.account_id', ...further].join(', ')}
   FROM (SELECT count(*) FROM event WHERE tenant_app_id = $1 AND id = '') AS routed
     CROSS JOIN LATERAL event_position() AS position
     LEFT JOIN LATERAL (
       ${page('event.id >= $2')}
       UNION ALL SELECT late.* FROM unnest($3::text[]) AS prefix
       CROSS JOIN LATERAL ${page(`event.id > prefix AND event.id < prefix || 'g'`)} AS late
-    ) AS event ON true`,
-  { isShortRead: true },
-)
+    ) AS event ON true`
+
+// The search for an event that no tenant has makes Citus evaluate the position where the events of the tenant are.
+const changes = statement(readChanges(), { isShortRead: true })
+
+// It can wait for locks, so it shares no connection with other reads.
+const changesWithOwners = statement(readChanges(presentOwners))

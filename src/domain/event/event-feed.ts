@@ -1,14 +1,16 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Driver, Listener } from '../../engine/db/driver.ts'
-import { invalidField } from '../../engine/errors.ts'
 import type { Payer } from '../../engine/limits/concurrency.ts'
 import { repeat } from '../../engine/repeat.ts'
 import type { Logger } from '../../engine/telemetry/logger.ts'
 import { type EventFollower, Follower, feedClosed, TenantTail } from './event-follower.ts'
-import type { EventLog, EventSelection } from './event-log.ts'
+import { type EventLog, type EventSelection, positionNotFound } from './event-log.ts'
 import { maxEvents } from './new-events.ts'
 import { lowestOf, parsePosition, positionAt } from './position.ts'
+
+/** How long the log waits until the feed looks whether it waits for a transaction of another database. */
+const otherMilliseconds = 1_000
 
 const stallMilliseconds = 30_000
 
@@ -18,7 +20,7 @@ const stallMilliseconds = 30_000
  */
 type OnStall = (seconds: number, writer?: string) => void
 
-function createStallWatch(onStall: OnStall, log: Pick<EventLog, 'describeOldestWriter'>) {
+function createStallWatch(onStall: OnStall, log: Pick<EventLog, 'describeOldestWriter' | 'passOtherDatabases'>) {
   let since: ReadonlyMap<string, number> = new Map()
   let isReported = false
   return {
@@ -28,19 +30,21 @@ function createStallWatch(onStall: OnStall, log: Pick<EventLog, 'describeOldestW
     /**
      * @param places how far the log can be read on each server where it waits: a later transaction has begun there, and
      *   it stays there
+     * @returns whether the log can be read further
      */
-    async note(places: readonly string[]): Promise<void> {
+    async note(places: readonly string[]): Promise<boolean> {
       const now = performance.now()
       since = new Map(places.map((place) => [place, since.get(place) ?? now]))
       const stalled = now - Math.min(now, ...since.values())
       if (stalled < stallMilliseconds) {
         if (isReported) onStall(0)
         isReported = false
-        return
+        return stalled >= otherMilliseconds && log.passOtherDatabases()
       }
       // The description is read once, the duration is reported each time.
       onStall(stalled / 1_000, isReported ? undefined : await log.describeOldestWriter())
       isReported = true
+      return log.passOtherDatabases()
     },
   }
 }
@@ -121,8 +125,10 @@ export function createEventFeed({ log, driver, queue, onStall, onRead = () => un
         if (failure !== undefined && !isFailing) onError(failure)
         isFailing = failure !== undefined
         onRead(true)
-        delay = isAnnounced || isFull ? restMilliseconds : Math.min(2 * delay, maxPause)
-        await stall.note(horizons.filter(({ complete, begun }) => complete < begun).map(({ complete }) => complete))
+        const isFurther = await stall.note(
+          horizons.filter(({ complete, begun }) => complete < begun).map(({ complete }) => complete),
+        )
+        delay = isAnnounced || isFull || isFurther ? restMilliseconds : Math.min(2 * delay, maxPause)
         const complete = horizons.map((horizon) => horizon.complete).join(' ')
         // Transactions that did not announce their events may have ended. Those on other servers announce none here.
         if (isAnnounced || complete !== completeBefore || driver.isDistributed?.())
@@ -172,7 +178,7 @@ export function createEventFeed({ log, driver, queue, onStall, onRead = () => un
       await start()
       const end = await log.readEnd(tenantAppId)
       const position = after === undefined ? positionAt(end, payer) : parsePosition(after)
-      if (!position || position.last >= end.begun) throw invalidField('after', 'NOT_FOUND', 'is not the id of an event')
+      if (!position || position.last >= end.begun) throw positionNotFound()
       const tail = tails.get(tenantAppId) ?? new TenantTail(lowestOf(positionAt(end, {})))
       tails.set(tenantAppId, tail)
       const follower: Follower = new Follower(tail, position, {

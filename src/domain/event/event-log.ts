@@ -4,7 +4,7 @@ import { sumOfBatches, sumOfTenants } from '../../engine/db/each-tenant.ts'
 import { selectColumns } from '../../engine/db/read/columns.ts'
 import type { IdWindow } from '../../engine/db/read/page.ts'
 import { type Parameter, type Statement, statement } from '../../engine/db/statement.ts'
-import { invalidField, OperatorError } from '../../engine/errors.ts'
+import { type GatewayError, invalidField, OperatorError } from '../../engine/errors.ts'
 import type { Event, EventType } from './event.ts'
 import { createNewEvents, horizonOf, maxEvents } from './new-events.ts'
 import { idBefore, lowestOf, type Position, readLogEnd } from './position.ts'
@@ -106,7 +106,7 @@ const message =
 const findMisfit = statement(`SELECT 1 FROM event_state, pg_control_system() WHERE ${isMisfit}`)
 
 const fit = statement(`
-  UPDATE event_state SET server = system_identifier, "offset" = next_offset()
+  UPDATE event_state SET server = system_identifier, "offset" = next_offset(), others = '{}'
   FROM pg_control_system() WHERE ${isMisfit} RETURNING "offset"::text`)
 
 /**
@@ -137,6 +137,8 @@ export interface EventSelection extends IdWindow {
   readonly resourceId?: string | undefined
   /** Only events of this user and the user's accounts and profiles. */
   readonly userId?: string | undefined
+  readonly createdAfter?: Date | undefined
+  readonly createdBefore?: Date | undefined
   /** Only events that were not seen at this position. */
   readonly unseenAt?: Position | undefined
 }
@@ -160,15 +162,23 @@ export function createEventLog({ sql, model, driver }: Pick<Database, 'sql' | 'm
     const conditions = given.map((condition, index) => condition.replace('$', `$${index + 3}`))
     const position = unseenAt ? `$${given.length + 3}::text[]` : undefined
     const key = [direction, ...conditions, position].join(' AND ')
-    const known = statements.get(key) ?? readPage(columns, conditions, direction, given.includes(ofUser), position)
+    const known = statements.get(key) ?? {
+      ...readPage(columns, conditions, direction, given.includes(ofUser), position),
+      // The index of times is right for few events, and for many ones the order of the page.
+      isPlannedForValues: times.some((condition) => given.includes(condition)),
+    }
     statements.set(key, known)
     return known
   }
 
   return {
-    /** @throws GatewayError BAD_USER_INPUT if events after the id have been removed because of their age */
+    /**
+     * @throws GatewayError BAD_USER_INPUT if events after the id have been removed because of their age, or the log has
+     *   not reached the id
+     */
     async read({ tenantAppId, limit, fromEnd = false, ...selection }: EventSelection): Promise<Event[]> {
-      const { before, notBefore, notAfter, types, resourceId, userId, unseenAt } = selection
+      const { before, notBefore, notAfter, types, resourceId, userId, createdAfter, createdBefore, unseenAt } =
+        selection
       const position = unseenAt && unseenAt.running.length > 0 ? [unseenAt.last, ...unseenAt.running] : undefined
       const after = selection.after ?? (position ? undefined : unseenAt?.last)
       const conditions: Record<string, Parameter | undefined> = {
@@ -179,10 +189,12 @@ export function createEventLog({ sql, model, driver }: Pick<Database, 'sql' | 'm
         'event.type = ANY ($::text[])': types,
         'event.resource_id = $': resourceId,
         [ofUser]: userId,
+        [times[0]]: createdAfter?.toISOString(),
+        [times[1]]: createdBefore?.toISOString(),
       }
       const given = Object.entries(conditions).filter(([, value]) => value !== undefined)
       const parameters = [tenantAppId, String(limit), ...given.map(([, value]) => value as Parameter)]
-      const [[removedTo, ...first] = [], ...others] = await sql.of(tenantAppId).query(
+      const [[removedTo, begun, ...first] = [], ...others] = await sql.of(tenantAppId).query(
         statementFor(
           given.map(([condition]) => condition),
           fromEnd ? 'DESC' : 'ASC',
@@ -190,6 +202,8 @@ export function createEventLog({ sql, model, driver }: Pick<Database, 'sql' | 'm
         ),
         position ? [...parameters, position] : parameters,
       )
+      const to = after ?? unseenAt?.last
+      if (to !== undefined && to >= String(begun)) throw positionNotFound()
       const from = after ?? (unseenAt && lowestOf(unseenAt))
       if (from !== undefined && from < String(removedTo ?? '')) {
         throw invalidField(
@@ -198,13 +212,25 @@ export function createEventLog({ sql, model, driver }: Pick<Database, 'sql' | 'm
           'is older than the events that are kept. Read your data again, and continue from a new event',
         )
       }
-      // The first column is the same in every row. Without events the others are null.
-      return first[0] == null ? [] : [toEvent(first), ...others.map((values) => toEvent(values.slice(1)))]
+      // The first two columns are the same in every row. Without events the others are null.
+      return first[0] == null ? [] : [toEvent(first), ...others.map((values) => toEvent(values.slice(2)))]
     },
 
     readNew,
 
     readEnd: (tenantAppId: string) => readLogEnd(sql.of(tenantAppId), tenantAppId),
+
+    /**
+     * Notes which transactions of other databases keep later events from being read. They do no longer then.
+     *
+     * @returns whether there were any
+     */
+    async passOtherDatabases(): Promise<boolean> {
+      // Each node of a distributed database has its own transactions.
+      if (!driver.isShared || driver.isDistributed?.()) return false
+      const [[isNew] = []] = await sql.query(noteOthers)
+      return isNew === true
+    },
 
     /** Describes the oldest transaction that writes now, which keeps later events from being read. */
     async describeOldestWriter(): Promise<string | undefined> {
@@ -233,7 +259,14 @@ export function createEventLog({ sql, model, driver }: Pick<Database, 'sql' | 'm
   }
 }
 
+/** The error for a position that this log has not reached, such as one of another database. */
+export function positionNotFound(): GatewayError {
+  return invalidField('after', 'NOT_FOUND', 'is not the id of an event')
+}
+
 const ofUser = 'event.user_id = $'
+
+const times = ['event.created_at > $::timestamptz', 'event.created_at < $::timestamptz'] as const
 
 /** @param unseenAt the parameter with the position at which the events were not seen */
 function readPage(
@@ -259,7 +292,7 @@ function readPage(
         ],
   )
   return statement(`
-    SELECT tenant_app.events_removed_to, ${columns.map((column) => `event.${column}`).join(', ')}
+    SELECT tenant_app.events_removed_to, (SELECT begun FROM event_horizon()), ${columns.map((column) => `event.${column}`).join(', ')}
     FROM tenant_app LEFT JOIN (SELECT * FROM (${pages.join(' UNION ALL ')}) AS page ${order}) AS event ON true
     WHERE tenant_app.id = $1 ORDER BY event.id ${direction}`)
 }
@@ -268,9 +301,11 @@ function readPage(
 const oldestWriter = statement(`
   SELECT writer FROM (
     SELECT format('process %s of PostgreSQL (%s)', pid, coalesce(nullif(application_name, ''), 'unnamed')) AS writer, backend_xid AS number
-    FROM pg_stat_activity WHERE backend_xid IS NOT NULL
-    UNION ALL SELECT format('the prepared transaction %s', gid), transaction FROM pg_prepared_xacts
+    FROM pg_stat_activity WHERE backend_xid IS NOT NULL AND datname = current_database()
+    UNION ALL SELECT format('the prepared transaction %s', gid), transaction FROM pg_prepared_xacts WHERE database = current_database()
   ) AS writers ORDER BY age(number) DESC LIMIT 1`)
+
+const noteOthers = statement('SELECT note_other_transactions()')
 
 const listTenants = statement('SELECT id FROM tenant_app ORDER BY id')
 

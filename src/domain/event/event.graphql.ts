@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { Context } from '../../engine/context.ts'
 import type { IdWindow } from '../../engine/db/read/page.ts'
 import { isPossibleId } from '../../engine/db/storable.ts'
@@ -6,6 +7,7 @@ import { type ConnectionArguments, readPageById, type Side } from '../../engine/
 import { pointsOfScan } from '../../engine/graphql/schema/field-metadata.ts'
 import { loadNode, Node } from '../../engine/graphql/schema/node.ts'
 import { loadRow } from '../../engine/graphql/schema/relation-fields.ts'
+import { listOf, parseInput } from '../../engine/input/rules.ts'
 import { own } from '../../engine/own.ts'
 import { User } from '../user/user.graphql.ts'
 import { userById } from '../user/user.ts'
@@ -57,8 +59,8 @@ const Event = builder.objectRef<EventRow>('Event').implement({
       type: Node,
       nullable: true,
       description: 'The resource as it is now. Null once it is deleted. Needs the scope of its type.',
-      resolve: ({ type, resourceId }, _, context) =>
-        loadNode(own(resources, type.slice(0, type.indexOf('_'))) ?? '', resourceId, context),
+      resolve: ({ type, resourceId }, _, context, info) =>
+        loadNode(own(resources, type.slice(0, type.indexOf('_'))) ?? '', resourceId, context, info),
     }),
     keyId: t.exposeID('keyId', {
       nullable: true,
@@ -76,21 +78,49 @@ const EventFilter = builder.inputType('EventFilter', {
   description: 'Selects events. An absent or null field does not restrict the list.',
   fields: (t) => ({
     types: t.field({ type: [EventType], description: 'Events of one of these types.' }),
-    resourceId: t.id({ description: 'The events of this user, account, profile, job or webhook: its history.' }),
+    resourceId: t.id({
+      description:
+        'The events of this user, account, profile, job or webhook: its history. Imported objects of different types can have the same id. ' +
+        'Then these are the events of all of them, and `types` selects those of one.',
+    }),
+    userId: t.id({ description: 'The events of this user and of the accounts and profiles of the user.' }),
+    createdAfter: t.field({ type: 'DateTime', description: 'Created after this time.' }),
+    createdBefore: t.field({ type: 'DateTime', description: 'Created before this time.' }),
   }),
 })
 
+const typesRule = z.object({ types: listOf(z.any()).nullish() })
+
 interface EventArguments extends ConnectionArguments {
-  readonly filter?: { readonly types?: EventTypeName[] | null; readonly resourceId?: string | null } | null
+  readonly filter?: {
+    readonly types?: EventTypeName[] | null
+    readonly resourceId?: string | null
+    readonly userId?: string | null
+    readonly createdAfter?: Date | null
+    readonly createdBefore?: Date | null
+  } | null
 }
+
+/** Whether many events may be read that are not returned. */
+const isScan = ({ types, createdAfter, createdBefore }: NonNullable<EventArguments['filter']>) =>
+  types || createdAfter || createdBefore
 
 /** What a page of the log costs that is read for one follower. It may have no event that concerns the follower. */
 const pointsOfPage = 10
 
 function listEvents({ viewer, events }: Context, { filter, ...page }: EventArguments) {
-  const { types, resourceId } = filter ?? {}
-  const selection = { types: types ?? undefined, resourceId: resourceId ?? undefined, userId: viewer.userId }
-  const isPossible = resourceId == null || isPossibleId(resourceId)
+  const { types, resourceId, userId, createdAfter, createdBefore } = filter ?? {}
+  parseInput(typesRule, { types }, 'filter')
+  const selection = {
+    types: types ?? undefined,
+    resourceId: resourceId ?? undefined,
+    userId: viewer.userId ?? userId ?? undefined,
+    createdAfter: createdAfter ?? undefined,
+    createdBefore: createdBefore ?? undefined,
+  }
+  // The token of a user sees no events of another one.
+  const isOfViewer = viewer.userId === undefined || userId == null || userId === viewer.userId
+  const isPossible = isOfViewer && [resourceId, userId].every((id) => id == null || isPossibleId(id))
   const read = async ({ after, ...window }: IdWindow) => {
     const unseenAt = after === undefined ? undefined : parsePosition(after)
     return isPossible ? events.read(viewer, { ...window, ...selection, unseenAt }) : []
@@ -108,7 +138,7 @@ builder.queryField('events', (t) =>
       description:
         "Lists the changes of your tenant's users, accounts, profiles and jobs, oldest first. They are kept for the number of days that the " +
         'operator has chosen. The cursor of an event is its id. A token that is bound to a user sees the events of this user.',
-      cost: { extra: ({ filter }) => ((filter as EventArguments['filter'])?.types ? pointsOfScan : 0) },
+      cost: { extra: ({ filter }) => (isScan((filter ?? {}) as object) ? pointsOfScan : 0) },
       args: { filter: t.arg({ type: EventFilter, description: 'Selects events. All by default.' }) },
       resolve: (_, args, context) => listEvents(context, args as EventArguments) as never,
     },
@@ -132,6 +162,7 @@ builder.subscriptionField('events', (t) =>
       types: t.arg({ type: [EventType], description: 'Events of one of these types. All by default.' }),
     },
     async subscribe(_, { after, types }, { viewer, events, subscription }) {
+      parseInput(typesRule, { types })
       const follower = await events.follow(viewer, after ?? undefined, () => subscription?.spend(pointsOfPage))
       const concerns = ({ type, userId }: EventRow) =>
         (viewer.userId === undefined || userId === viewer.userId) && (types == null || types.includes(type))

@@ -4,11 +4,11 @@ import type { ExecutionResult, GraphQLError } from 'graphql'
 import type { Scope } from '../../engine/auth/scopes.ts'
 import type { Context } from '../../engine/context.ts'
 import type { Model } from '../../engine/db/data-model.ts'
-import { windowOf } from '../../engine/db/read/page.ts'
+import { maxPageSize, windowOf } from '../../engine/db/read/page.ts'
 import type { SelectedRow } from '../../engine/db/read/relation.ts'
 import { GatewayError } from '../../engine/errors.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
-import { defaultPageSize, maxPageSize } from '../../engine/graphql/schema/connection.ts'
+import { defaultPageSize } from '../../engine/graphql/schema/connection.ts'
 import {
   costOfList,
   type ListArguments,
@@ -85,8 +85,8 @@ export function defineLiveList(name: string, { model, type, plural, scope, selec
         return followPage(context)
       },
       async resolve(page: LivePage, args, context) {
-        const { page: request, conditions } = readListArguments(args as ListArguments, list, context)
-        const rows = await context.loaders.list(model, { conditions, ...windowOf(request) })
+        const { page: request, where } = readListArguments(args as ListArguments, list, context)
+        const rows = await context.loaders.list(model, { where, ...windowOf(request) })
         return page.read(rows.slice(0, request.size))
       },
     }),
@@ -112,7 +112,7 @@ async function followPage({ viewer, events, subscription }: Context): Promise<Li
   async function pay(): Promise<number> {
     while (!follower.hasEnded) {
       try {
-        const budget = await subscription?.spend(subscription.cost)
+        const budget = await subscription?.reserve()
         const isShort = budget && budget.remaining < shareOfOthers * budget.points
         return isShort ? Math.max(restSeconds, budget.resetSeconds) : restSeconds
       } catch (error) {

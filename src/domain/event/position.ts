@@ -89,14 +89,18 @@ export function formatPosition({ last, running }: Position): string {
   return distances.length === 0 ? to : `${to}~${distances.join('.')}`
 }
 
-/** Reads a position, or the id of an event: all events up to it were seen. Undefined if the text is neither. */
+/**
+ * Reads a position, or the id of an event: all events up to it were seen. Undefined if the text is neither. The
+ * distances decrease, because the transactions of a position are in their order.
+ */
 export function parsePosition(text: string): Position | undefined {
   const [last = '', distances, ...others] = text.split('~')
   if (!isEventId(last) || others.length > 0) return undefined
   if (distances === undefined) return { last, running: [] }
   if (!distancesPattern.test(distances)) return undefined
   const numbers = distances.split('.').map((distance) => numberOf(last) - Number.parseInt(distance, 36))
-  return numbers.some((number) => number < 0) ? undefined : { last, running: numbers.map(prefixOf).toSorted() }
+  const isOrdered = numbers.every((number, index) => number > (numbers[index - 1] ?? -1))
+  return isOrdered ? { last, running: numbers.map(prefixOf) } : undefined
 }
 
 /** `evt_0000000003e8…` ⇒ `1000`. It has 48 bits. */

@@ -1,17 +1,17 @@
 import type { JobStatus as JobStatusRow } from '../../engine/db/generated/prisma/enums.ts'
-import { after, before, equal } from '../../engine/db/read/list.ts'
-import { byTime } from '../../engine/db/read/order.ts'
+import { newestFirst } from '../../engine/db/read/order.ts'
 import type { SelectedRow } from '../../engine/db/read/relation.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
 import { defineBulkMutation } from '../../engine/graphql/schema/bulk-mutation.ts'
 import { readPageRequest } from '../../engine/graphql/schema/connection.ts'
 import { pointsOfScan } from '../../engine/graphql/schema/field-metadata.ts'
 import { defineFilter } from '../../engine/graphql/schema/filter.ts'
+import { addLogic } from '../../engine/graphql/schema/filter-tree.ts'
 import { defineList } from '../../engine/graphql/schema/list.ts'
 import { defineMutation, type InputFields, inputWithId } from '../../engine/graphql/schema/mutation.ts'
 import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
 import { defineOrder } from '../../engine/graphql/schema/order.ts'
-import { asParent, defineQueryById, loadRow } from '../../engine/graphql/schema/relation-fields.ts'
+import { asParent, loadRow } from '../../engine/graphql/schema/relation-fields.ts'
 import type { JsonObject } from '../../engine/graphql/schema/scalars.ts'
 import { bulkInput, maxBulk } from './job.input.ts'
 import {
@@ -118,14 +118,36 @@ const Job = builder.prismaObject('Job', {
 
 registerNode('Job', jobIds, 'jobs:read', jobById, { isForUsers: false })
 
-defineQueryById('job', Job, 'jobs:read', jobById)
+builder.queryField('job', (t) =>
+  t.prismaField({
+    type: Job,
+    nullable: true,
+    scope: 'jobs:read',
+    description: 'Returns the job with this id, or null if your tenant has none.',
+    args: { id: t.arg.id({ required: true, description: 'The id of the job.' }) },
+    root: { model: 'Job', ids: 'id' },
+    resolve: (query, _root, { id }, { db }) => db.job.findFirst({ ...query, where: { id } }),
+  }),
+)
 
 const JobFilter = defineFilter('Job', 'jobs', (f) => ({
-  status: f.value(JobStatus, { description: 'The state.', where: equal('status') }),
-  jobType: f.text({ description: 'The exact type.', where: equal('jobType') }),
-  createdAfter: f.time({ description: 'Created after this time.', where: after('createdAt') }),
-  createdBefore: f.time({ description: 'Created before this time.', where: before('createdAt') }),
+  ids: f.ids({ description: 'The job has one of these ids.', where: (values) => ({ id: { in: values } }) }),
+  status: f.value(JobStatus, { description: 'The state.', where: (value) => ({ status: value }) }),
+  statuses: f.values(JobStatus, {
+    description: 'One of these states.',
+    isScan: true,
+    where: (values) => ({ status: { in: values } }),
+  }),
+  jobType: f.text({ description: 'The exact type.', where: (value) => ({ jobType: value }) }),
+  jobTypes: f.texts({
+    description: 'One of these exact types.',
+    isScan: true,
+    where: (values) => ({ jobType: { in: values } }),
+  }),
+  createdAfter: f.time({ description: 'Created after this time.', where: (gt) => ({ createdAt: { gt } }) }),
+  createdBefore: f.time({ description: 'Created before this time.', where: (lt) => ({ createdAt: { lt } }) }),
 }))
+addLogic(JobFilter)
 
 defineList('jobs', {
   model: 'Job',
@@ -138,7 +160,7 @@ defineList('jobs', {
     order: defineOrder(
       'Job',
       'jobs',
-      { CREATED_AT: { description: 'The creation time.', by: (direction) => byTime('createdAt', direction) } },
+      { CREATED_AT: { description: 'The creation time.', orderBy: (sort) => ({ createdAt: sort }) } },
       { field: 'CREATED_AT', direction: 'ASC' },
     ),
     defaultOrder: 'Oldest first',
@@ -161,23 +183,29 @@ builder.subscriptionFields((t) => ({
     scope: 'jobs:read',
     description:
       "Sends your tenant's newest jobs, newest first, and then the jobs that change; several changes at once are sent as one. A job that no longer has " +
-      'the state of the filter is sent once more.',
+      'the state of the filter (`status`, `statuses`) is sent once more.',
     args: {
       filter: t.arg({ type: JobFilter.type, description: 'Selects jobs. All by default.' }),
       first: t.arg.int({ description: 'The number of jobs to send first: 0–500. 20 by default.' }),
     },
     subscribe: (_, { filter, first }, context) => {
-      const { status, ...unchanging } = filter ?? {}
-      const conditions = JobFilter.conditionsOf(unchanging, context)
+      const { status, statuses, ...others } = filter ?? {}
       return followJobs(context, {
-        status,
-        conditions,
-        page: readPageRequest({ first }, { name: 'jobs', order: byTime('createdAt', 'DESC') }),
+        states: statesOf(status, statuses),
+        ofNewest: JobFilter.whereOf(filter ?? {}, context),
+        where: JobFilter.checkedWhereOf(others, context),
+        page: readPageRequest({ first }, { name: 'jobs', order: newestFirst }),
       })
     },
     resolve: (jobs: SelectedRow<'Job'>[]) => jobs.map(asParent<'Job'>),
   }),
 }))
+
+/** The states that a filter selects; undefined if it selects all. */
+function statesOf(status: JobStatusRow | null | undefined, statuses: readonly JobStatusRow[] | null | undefined) {
+  if (status == null) return statuses ?? undefined
+  return statuses == null || statuses.includes(status) ? [status] : []
+}
 
 /** The points of a bulk action: one for each job that it may change, and those of the search for them. */
 function pointsOf({ input }: Readonly<Record<string, unknown>>): number {
@@ -225,8 +253,9 @@ function defineBulkAction(name: string, { transition, description, done }: BulkA
     ],
     transaction: false,
     run(context, { filter, limit }) {
-      const { status, ...others } = filter
-      return changeJobs(context, transition, { status, conditions: JobFilter.conditionsOf(others, context), limit })
+      const { status, statuses } = filter
+      const where = JobFilter.whereOf(filter, context)
+      return changeJobs(context, transition, { status, statuses, where, limit })
     },
   })
 }

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import {
   fieldErrorCodeOf,
   integer,
+  listOf,
   matching,
   refusalRule,
   rule,
@@ -50,9 +51,8 @@ const maxJobTypes = 50
 export const maxClaims = 100
 const leaseSeconds = withDefault(integer(1, 3_600), 60)
 
-const jobTypes = z.array(z.string()).check(
+const jobTypes = listOf(z.string(), maxJobTypes).check(
   rule('REQUIRED', 'must name a job type', (types) => types.length > 0),
-  rule('TOO_LONG', `must have at most ${maxJobTypes} entries`, (types) => types.length <= maxJobTypes),
   refusalRule((types) => {
     const { error } = z.array(jobType).safeParse(types)
     return error?.issues[0] && { code: fieldErrorCodeOf(error.issues[0]), message: error.issues[0].message }

@@ -3,7 +3,6 @@ import type { z } from 'zod'
 import type { Context } from '../../engine/context.ts'
 import type { Job } from '../../engine/db/generated/prisma/client.ts'
 import type { JobStatus } from '../../engine/db/generated/prisma/enums.ts'
-import { type Condition, equal } from '../../engine/db/read/list.ts'
 import { byTime } from '../../engine/db/read/order.ts'
 import { type PageRequest, windowOf } from '../../engine/db/read/page.ts'
 import type { SelectedRow } from '../../engine/db/read/relation.ts'
@@ -202,8 +201,9 @@ async function reject(context: Context, id: string, transition: Transition): Pro
 interface BulkInput {
   /** All states in which the transition is possible if absent or null. */
   readonly status: JobStatus | null | undefined
-  /** Conditions on the other fields of a job. */
-  readonly conditions: readonly Condition[]
+  readonly statuses: readonly JobStatus[] | null | undefined
+  /** The jobs to change, as Prisma Client takes it. */
+  readonly where: object
   /** The most jobs to change: 1 to 1,000. 1,000 if absent or null. */
   readonly limit: number | null | undefined
 }
@@ -222,17 +222,21 @@ export interface BulkResult {
 export async function changeJobs(
   context: Context,
   transition: BulkTransition,
-  { status, conditions, ...input }: BulkInput,
+  { status, statuses, where, ...input }: BulkInput,
 ): Promise<BulkResult> {
   const { viewer } = context
   const jobs = jobsOf(context)
   const { limit } = parseInput(bulkInput, input)
   const possible = statesBefore(transition)
-  if (status != null && !canMake(transition, status)) {
-    throw invalidField('filter.status', 'OUT_OF_RANGE', `must be ${possible.join(' or ')}`)
+  for (const [field, named] of Object.entries({ status: [status ?? []].flat(), statuses: statuses ?? [] })) {
+    if (named.some((state) => !canMake(transition, state))) {
+      throw invalidField(`filter.${field}`, 'OUT_OF_RANGE', `must be ${possible.join(' or ')}`)
+    }
   }
-  const states = status == null ? possible : [status]
-  const selection = { tenantAppId: viewer.tenantAppId, transition, states, conditions }
+  const states = possible.filter(
+    (state) => (status == null || state === status) && (statuses == null || statuses.includes(state)),
+  )
+  const selection = { tenantAppId: viewer.tenantAppId, transition, states, where }
   const changedCount = await jobs.changeAll(selection, limit)
   return { changedCount, countRemaining: () => jobs.countAll(selection) }
 }
@@ -257,15 +261,22 @@ export async function followJob(
   const follower = await events.follow(viewer)
   return liveValues(follower, {
     first: read,
-    after: async (written) => (written.some(({ resourceId }) => resourceId === id) ? [await read()] : []),
+    // A user, for example, can have the id of the job.
+    async after(written) {
+      const isChanged = written.some(({ type, resourceId }) => type.startsWith('JOB_') && resourceId === id)
+      return isChanged ? [await read()] : []
+    },
     isOver: () => isOver,
   })
 }
 
 interface FollowedJobs {
-  readonly status: JobStatus | null | undefined
-  /** The conditions on fields of a job that never change. */
-  readonly conditions: readonly Condition[]
+  /** The states of the filter. Undefined: all. */
+  readonly states: readonly JobStatus[] | undefined
+  /** The jobs of the first value, as Prisma Client takes it. */
+  readonly ofNewest: object
+  /** The same without the conditions on the state. */
+  readonly where: object
   /** The jobs of the first value, newest first. */
   readonly page: PageRequest
 }
@@ -276,15 +287,14 @@ interface FollowedJobs {
  */
 export async function followJobs(
   { viewer, loaders, events }: Context,
-  { status, conditions, page }: FollowedJobs,
+  { states, ofNewest, where, page }: FollowedJobs,
 ): Promise<LiveValues<SelectedRow<'Job'>[]>> {
   const follower = await events.follow(viewer)
-  const ofNewest = status == null ? conditions : [...conditions, equal('status')(status)]
 
   /** Reads jobs, in the order of their last changes. */
   async function read(ids: readonly string[]): Promise<SelectedRow<'Job'>[]> {
     const jobs = await loaders.list('Job', {
-      conditions: [...conditions, { field: 'id', is: 'in', value: ids }],
+      where: { AND: [where, { id: { in: [...ids] } }] },
       order: byTime('updatedAt', 'ASC'),
       direction: 'ASC',
       limit: maxEvents,
@@ -293,11 +303,12 @@ export async function followJobs(
   }
 
   return liveValues(follower, {
-    first: async () => (await loaders.list('Job', { conditions: ofNewest, ...windowOf(page) })).slice(0, page.size),
+    first: async () => (await loaders.list('Job', { where: ofNewest, ...windowOf(page) })).slice(0, page.size),
     async after(written) {
       const changed = written.filter(
         (event) =>
-          event.type.startsWith('JOB_') && (status == null || event.status === status || event.statusBefore === status),
+          event.type.startsWith('JOB_') &&
+          (!states || states.some((state) => event.status === state || event.statusBefore === state)),
       )
       const jobs = changed.length > 0 ? await read([...new Set(changed.map(({ resourceId }) => resourceId))]) : []
       return jobs.length > 0 ? [jobs] : []

@@ -19,16 +19,20 @@ import { type EventType, eventTypes } from '../event/event.ts'
 import { type Deletion, RecordError, type Transfer } from '../resource.ts'
 import { progress } from './job.input.ts'
 
-/** The GraphQL selection of a job in REST. The aliases are the keys of the record. */
-export const jobSelection = `
+/** The GraphQL selection of a job with some fields of its error. The aliases are the keys of the record. */
+const selectionWith = (fieldsOfError: string) => `
   id
   status
   job_type: jobType
   payload
   result
+  error { ${fieldsOfError} }
   attempts
   created_at: createdAt
   updated_at: updatedAt`
+
+/** The selection of a job in REST. */
+export const jobSelection = selectionWith('code message')
 
 const statuses = ['pending', 'running', 'succeeded', 'failed', 'cancelled'] as const
 
@@ -44,13 +48,13 @@ const jobRecord = z.object({
   attempts: withDefault(int32, 0),
   created_at: orNull(recordTime),
   updated_at: orNull(recordTime),
-  // Exports have these; REST does not.
   error: orNull(
     z.object({
       code: storableText,
       message: storableText,
-      attempt: int32,
-      at: recordTimeText,
+      // Exports have these, and the ones below; REST does not.
+      attempt: orNull(int32),
+      at: orNull(recordTimeText),
     }),
   ),
   progress: orNull(progress),
@@ -72,8 +76,7 @@ export const jobTransfer: Transfer<JobRecord> = {
     operation: `query ExportJobs($first: Int, $after: String) {
       jobs(first: $first, after: $after) {
         nodes {
-          ${jobSelection}
-          error { code message attempt at }
+          ${selectionWith('code message attempt at')}
           progress
           progress_message: progressMessage
           started_at: startedAt
@@ -107,7 +110,7 @@ async function writeJobs(database: Database, tenantAppId: string, jobs: readonly
     return false
   })
   const now = new Date()
-  const rows = imported.map(({ id, status, attempts, progress, ...record }) => ({
+  const rows = imported.map(({ id, status, attempts, progress, error, ...record }) => ({
     tenantAppId,
     id,
     status: status.toUpperCase(),
@@ -115,7 +118,13 @@ async function writeJobs(database: Database, tenantAppId: string, jobs: readonly
     payload: toJson(record.payload),
     result: toJson(record.result),
     attempts,
-    error: toJson(record.error),
+    error: toJson(
+      error && {
+        ...error,
+        attempt: error.attempt ?? attempts,
+        at: error.at ?? (record.finished_at ?? record.updated_at ?? now).toISOString(),
+      },
+    ),
     progress,
     progressMessage: record.progress_message,
     startedAt: record.started_at,

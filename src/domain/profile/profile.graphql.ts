@@ -1,30 +1,20 @@
-import {
-  after,
-  containing,
-  countAtLeast,
-  countAtMost,
-  equal,
-  equalLongText,
-  oneOf,
-  oneOfLongTexts,
-} from '../../engine/db/read/list.ts'
-import { byCount, byTime } from '../../engine/db/read/order.ts'
-import { invalidField } from '../../engine/errors.ts'
+import { maxPageSize } from '../../engine/db/read/page.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
 import { defineBulkMutation } from '../../engine/graphql/schema/bulk-mutation.ts'
+import { requireShortList } from '../../engine/graphql/schema/connection.ts'
 import { pointsOfScan } from '../../engine/graphql/schema/field-metadata.ts'
-import { addExistence, addNullConditions, defineFilter } from '../../engine/graphql/schema/filter.ts'
+import { addExistence, addNullConditions, defineFilter, withText } from '../../engine/graphql/schema/filter.ts'
 import { addLogic, addRelation } from '../../engine/graphql/schema/filter-tree.ts'
 import { defineList } from '../../engine/graphql/schema/list.ts'
 import { defineMutation, expectedUpdatedAt, ifUnchanged } from '../../engine/graphql/schema/mutation.ts'
 import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
 import { defineOrder } from '../../engine/graphql/schema/order.ts'
-import { defineNestedList, loadRows, referencedRowOf, rowOf } from '../../engine/graphql/schema/relation-fields.ts'
+import { listArgs, listQuery, loadRows } from '../../engine/graphql/schema/relation-fields.ts'
 import type { JsonObject } from '../../engine/graphql/schema/scalars.ts'
 import { countsOf, defineStats, groups, numbers, rowCount, type Stats } from '../../engine/graphql/schema/stats.ts'
 import { Account, AccountFilter } from '../account/account.graphql.ts'
 import { accountById } from '../account/account.ts'
-import { emailRecordById, emailRecordIds, emailsOfProfile } from '../email-record/email-record.ts'
+import { emailRecordById, emailRecordIds } from '../email-record/email-record.ts'
 import { defineLive } from '../event/live.graphql.ts'
 import { defineLiveList } from '../event/live-list.graphql.ts'
 import { AccountStatusCount, statusesOf } from '../user/user-stats.graphql.ts'
@@ -117,16 +107,24 @@ const Profile = builder.prismaObject('Profile', {
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'The creation time.' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'The time of the last change.' }),
     accountId: t.exposeID('accountId', { description: 'The id of the account.' }),
-    account: t.field({
-      type: Account,
-      scope: 'users:read',
-      description: 'The account.',
-      ...referencedRowOf(accountById, 'accountId'),
-    }),
+    account: t.relation('account', { scope: 'users:read', description: 'The account.' }),
   }),
 })
 
 registerNode('Profile', profileIds, 'profiles:read', profileById)
+
+// The event of its deletion names the account.
+builder.queryField('profile', (t) =>
+  t.prismaField({
+    type: Profile,
+    nullable: true,
+    scope: 'profiles:read',
+    description: 'Returns the profile with this id, or null if your tenant has none.',
+    args: { id: t.arg.id({ required: true, description: 'The id of the profile.' }) },
+    root: { model: 'Profile' },
+    resolve: (query, _root, { id }, { db }) => db.profile.findFirst({ ...query, where: { id } }),
+  }),
+)
 
 defineLive('profile', {
   type: Profile,
@@ -138,88 +136,95 @@ defineLive('profile', {
 })
 
 builder.prismaObjectField(Account, 'profile', (t) =>
-  t.field({
-    type: Profile,
+  t.relation('profile', {
     nullable: true,
     scope: 'profiles:read',
     description: "The account's profile, or null if it was never synchronized.",
-    ...rowOf(profileOfAccount, 'id'),
   }),
 )
-
-const maxAccountIds = 500
 
 builder.queryField('profiles', (t) =>
   t.field({
     type: [Profile],
     cost: { length: { asArgument: 'accountIds' } },
     scope: 'profiles:read',
-    description: `Returns the profiles of up to ${maxAccountIds} accounts, in the order of the ids. Each profile is returned once, and unknown ids are ignored.`,
+    description: `Returns the profiles of up to ${maxPageSize} accounts, in the order of the ids. Each profile is returned once, and unknown ids are ignored.`,
     args: { accountIds: t.arg.idList({ required: true, description: 'The ids of the accounts.' }) },
     root: { model: 'Profile', ids: 'accountIds' },
     resolve: async (_, { accountIds }, { loaders }) => {
-      if (accountIds.length > maxAccountIds) {
-        throw invalidField('accountIds', 'OUT_OF_RANGE', `must have at most ${maxAccountIds} entries`)
-      }
+      requireShortList(accountIds, 'accountIds')
       return (await loadRows(loaders, profileOfAccount, [...new Set(accountIds)])).filter((profile) => profile !== null)
     },
   }),
 )
 
 const ProfileFilter = defineFilter('Profile', 'profiles', (f) => ({
-  ids: f.ids({ description: 'The profile has one of these ids.', where: oneOf('id') }),
-  platform: f.text({ description: 'The platform in upper case.', isScan: true, where: equal('platform') }),
-  platforms: f.texts({ description: 'One of these platforms.', isScan: true, where: oneOf('platform') }),
-  country: f.text({ description: 'The country code.', isScan: true, where: equalLongText('country') }),
-  countries: f.texts({ description: 'One of these country codes.', isScan: true, where: oneOfLongTexts('country') }),
-  category: f.text({ description: 'The category or niche.', isScan: true, where: equalLongText('category') }),
-  categories: f.texts({ description: 'One of these categories.', isScan: true, where: oneOfLongTexts('category') }),
+  ids: f.ids({ description: 'The profile has one of these ids.', where: (values) => ({ id: { in: values } }) }),
+  platform: f.text({
+    description: 'The platform in upper case.',
+    isScan: true,
+    where: (value) => ({ platform: value }),
+  }),
+  platforms: f.texts({
+    description: 'One of these platforms.',
+    isScan: true,
+    where: (values) => ({ platform: { in: values } }),
+  }),
+  country: f.text({ description: 'The country code.', isScan: true, where: (value) => ({ country: value }) }),
+  countries: f.texts({
+    description: 'One of these country codes.',
+    isScan: true,
+    where: (values) => ({ country: { in: values } }),
+  }),
+  category: f.text({ description: 'The category or niche.', isScan: true, where: (value) => ({ category: value }) }),
+  categories: f.texts({
+    description: 'One of these categories.',
+    isScan: true,
+    where: (values) => ({ category: { in: values } }),
+  }),
   search: f.text({
     description: 'A part of the user name, the full name or the display name. Case is ignored.',
     isScan: true,
-    where: containing('username', 'fullName', 'displayName'),
+    where: (text) => withText(text, 'username', 'fullName', 'displayName'),
   }),
   verified: f.boolean({
     description: 'Whether the platform has verified the profile.',
     isScan: true,
-    where: equal('verified'),
+    where: (value) => ({ verified: value }),
   }),
   followersMin: f.count({
     description: 'At least this number of followers.',
     isScan: true,
-    where: countAtLeast('followersCount'),
+    where: (gte) => ({ followersCount: { gte } }),
   }),
   followersMax: f.count({
     description: 'At most this number of followers.',
     isScan: true,
-    where: countAtMost('followersCount'),
+    where: (lte) => ({ followersCount: { lte } }),
   }),
-  updatedAfter: f.time({ description: 'Changed after this time.', where: after('updatedAt') }),
+  updatedAfter: f.time({ description: 'Changed after this time.', where: (gt) => ({ updatedAt: { gt } }) }),
 }))
 addLogic(ProfileFilter)
 addNullConditions(ProfileFilter, ['username', 'url', 'gender', 'fullName', 'firstName', 'lastName', 'nickName'])
 addNullConditions(ProfileFilter, ['displayName', 'description', 'profilePictureUrl', 'websiteUrl', 'verified'])
 addNullConditions(ProfileFilter, ['dateOfBirth'], { scope: 'contacts:read' })
-addNullConditions(ProfileFilter, ['category', 'country'], { areLong: true })
+addNullConditions(ProfileFilter, ['category', 'country'])
 addNullConditions(ProfileFilter, ['followersCount', 'followingCount', 'subscribersCount', 'contentsCount'])
 addNullConditions(ProfileFilter, ['watchTimeInHours', 'joinedAt'])
 addRelation(ProfileFilter, 'account', AccountFilter, {
   description: 'The account of the profile.',
   scope: 'users:read',
-  relation: accountById,
-  from: 'accountId',
+  where: (account) => ({ account }),
 })
 addExistence(AccountFilter, 'hasProfile', {
   description: 'Whether the account has a profile.',
   scope: 'profiles:read',
-  relation: profileOfAccount,
-  from: 'id',
+  where: (hasProfile) => ({ profile: hasProfile ? { isNot: null } : null }),
 })
 addRelation(AccountFilter, 'profile', ProfileFilter, {
   description: 'The profile of the account. An account without a profile is not selected.',
   scope: 'profiles:read',
-  relation: profileOfAccount,
-  from: 'id',
+  where: (profile) => ({ profile }),
 })
 
 const profiles = {
@@ -235,9 +240,9 @@ const profiles = {
       {
         FOLLOWERS_COUNT: {
           description: 'The number of followers. Profiles without a number come last.',
-          by: (direction) => byCount('followersCount', direction),
+          orderBy: (sort) => ({ followersCount: { sort, nulls: 'last' } }),
         },
-        UPDATED_AT: { description: 'The time of the last change.', by: (direction) => byTime('updatedAt', direction) },
+        UPDATED_AT: { description: 'The time of the last change.', orderBy: (sort) => ({ updatedAt: sort }) },
       },
       { field: 'FOLLOWERS_COUNT', direction: 'DESC' },
     ),
@@ -261,27 +266,38 @@ const EmailRecord = builder.prismaObject('EmailRecord', {
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'The creation time.' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'The time of the last change.' }),
     profileId: t.exposeID('profileId', { description: 'The id of the profile that the address belongs to.' }),
-    profile: t.field({
-      type: Profile,
+    profile: t.relation('profile', {
       scope: 'profiles:read',
       description: 'The profile that the address belongs to.',
-      ...referencedRowOf(profileById, 'profileId'),
     }),
   }),
 })
 
 registerNode('EmailRecord', emailRecordIds, 'contacts:read', emailRecordById)
 
-defineNestedList(Profile, 'emails', {
-  type: EmailRecord,
-  relation: emailsOfProfile,
-  from: 'id',
-  plural: 'addresses',
-  scope: 'contacts:read',
-  isMasked: true,
-  description: 'The email addresses',
-  length: 2,
-})
+// Its events name the profile.
+builder.queryField('emailRecord', (t) =>
+  t.prismaField({
+    type: EmailRecord,
+    nullable: true,
+    scope: 'contacts:read',
+    description: 'Returns the email address of a profile with this id, or null if your tenant has none.',
+    args: { id: t.arg.id({ required: true, description: 'The id of the email address of a profile.' }) },
+    root: { model: 'EmailRecord' },
+    resolve: (query, _root, { id }, { db }) => db.emailRecord.findFirst({ ...query, where: { id } }),
+  }),
+)
+
+builder.prismaObjectField(Profile, 'emails', (t) =>
+  t.relation('emails', {
+    scope: 'contacts:read',
+    isMasked: true,
+    description: 'The email addresses, oldest first.',
+    args: listArgs(t, { plural: 'addresses' }),
+    query: listQuery({}),
+    cost: { length: 2 },
+  }),
+)
 
 const EmailInput = builder.inputType('EmailInput', {
   description: 'An email address of a profile.',

@@ -48,8 +48,6 @@ export const profileFields = {
   verified: z.boolean(),
 }
 
-const maxListLength = 100
-
 const name = text(maxNameLength)
 
 const email = z.object({
@@ -71,7 +69,6 @@ const unsupportedFields = listOf(
         fieldNames.includes(name),
       ),
     ),
-  maxListLength,
 ).transform((names) => [...new Set(names)])
 
 /** The input of `syncProfile`: absent fields keep their value, null clears it, a list replaces the list. */
@@ -87,9 +84,9 @@ export const profileChange = z.object({
     description: text(10_000),
     category: name,
     country: text(64),
-    phoneNumbers: listOf(storedObject(16).check(withoutProtoKey), maxListLength),
-    addresses: listOf(storedObject(16).check(withoutProtoKey), maxListLength),
-    emails: listOf(email, maxListLength),
+    phoneNumbers: listOf(storedObject(16).check(withoutProtoKey)),
+    addresses: listOf(storedObject(16).check(withoutProtoKey)),
+    emails: listOf(email),
     unsupportedFields,
   }),
   expectedUpdatedAt: expectedTime,

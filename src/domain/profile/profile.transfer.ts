@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Database } from '../../engine/db/database.ts'
 import type { Profile } from '../../engine/db/generated/prisma/client.ts'
+import { maxPageSize } from '../../engine/db/read/page.ts'
 import { type Parameter, statement } from '../../engine/db/statement.ts'
 import { insertRows } from '../../engine/db/write/insert.ts'
 import {
@@ -100,8 +101,6 @@ const profileRecord = z.object({
 
 type ProfileRecord = z.output<typeof profileRecord>
 
-const maxAccountIds = 500
-
 export const profileTransfer: Transfer<ProfileRecord> = {
   listKey: 'profiles',
   recognisedBy: 'user_platform',
@@ -132,9 +131,9 @@ export const profileTransfer: Transfer<ProfileRecord> = {
 
 function variablesOf(users: readonly Json[]): Json[] {
   const accountIds = users.flatMap(({ accounts }) => (accounts as { id: string }[]).map(({ id }) => id))
-  const pages = Math.ceil(accountIds.length / maxAccountIds)
+  const pages = Math.ceil(accountIds.length / maxPageSize)
   return Array.from({ length: pages }, (_, page) => ({
-    accountIds: accountIds.slice(page * maxAccountIds, (page + 1) * maxAccountIds),
+    accountIds: accountIds.slice(page * maxPageSize, (page + 1) * maxPageSize),
   }))
 }
 

@@ -1,15 +1,11 @@
-import { after, before, containing, equal, equalLongText, oneOf, some } from '../../engine/db/read/list.ts'
-import { byText, byTime } from '../../engine/db/read/order.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
 import { defineBulkMutation } from '../../engine/graphql/schema/bulk-mutation.ts'
-import { addExistence, addNullConditions, defineFilter } from '../../engine/graphql/schema/filter.ts'
+import { addExistence, addNullConditions, defineFilter, withText } from '../../engine/graphql/schema/filter.ts'
 import { addLogic } from '../../engine/graphql/schema/filter-tree.ts'
 import { defineList } from '../../engine/graphql/schema/list.ts'
 import { defineMutation, expectedUpdatedAt, ifUnchanged, inputWithId } from '../../engine/graphql/schema/mutation.ts'
 import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
 import { defineOrder } from '../../engine/graphql/schema/order.ts'
-import { defineQueryById } from '../../engine/graphql/schema/relation-fields.ts'
-import { accountsOfUser } from '../account/account.ts'
 import { defineLive } from '../event/live.graphql.ts'
 import { defineLiveList } from '../event/live-list.graphql.ts'
 import { TenantApp } from '../tenant/tenant.graphql.ts'
@@ -38,7 +34,17 @@ export const User = builder.prismaObject('User', {
 
 registerNode('User', userIds, 'users:read', userById)
 
-defineQueryById('user', User, 'users:read', userById)
+builder.queryField('user', (t) =>
+  t.prismaField({
+    type: User,
+    nullable: true,
+    scope: 'users:read',
+    description: 'Returns the user with this id, or null if your tenant has none.',
+    args: { id: t.arg.id({ required: true, description: 'The id of the user.' }) },
+    root: { model: 'User', ids: 'id' },
+    resolve: (query, _root, { id }, { db }) => db.user.findFirst({ ...query, where: { id } }),
+  }),
+)
 
 defineLive('user', {
   type: User,
@@ -49,48 +55,45 @@ defineLive('user', {
   find: async ({ rows }, id) => ((await rows.find('User', [id])).has(id) ? id : null),
 })
 
-const someAccount = some(accountsOfUser, 'id')
-
 export const UserFilter = defineFilter('User', 'users', (f) => ({
-  ids: f.ids({ description: 'The user has one of these ids.', where: oneOf('id') }),
+  ids: f.ids({ description: 'The user has one of these ids.', where: (values) => ({ id: { in: values } }) }),
   email: f.text({
     description: 'The exact email address. Needs the scope `contacts:read`.',
     scope: 'contacts:read',
-    where: equalLongText('email'),
+    where: (value) => ({ email: value }),
   }),
   search: f.text({
     description: 'A part of the name, or of the email address with the scope `contacts:read`. Case is ignored.',
     isScan: true,
     where: (text, { viewer }) =>
-      viewer.scopes.includes('contacts:read') ? containing('name', 'email')(text) : containing('name')(text),
+      viewer.scopes.includes('contacts:read') ? withText(text, 'name', 'email') : withText(text, 'name'),
   }),
   nameContains: f.text({
     description: 'A part of the name. Case is ignored.',
     isScan: true,
-    where: containing('name'),
+    where: (text) => withText(text, 'name'),
   }),
   platform: f.text({
     description: 'Users with an account on this platform, such as `YOUTUBE`.',
     isScan: true,
-    where: (value) => someAccount(equal('platform')(value)),
+    where: (platform) => ({ accounts: { some: { platform } } }),
   }),
   platforms: f.texts({
     description: 'Users with an account on one of these platforms.',
     isScan: true,
-    where: (values) => someAccount(oneOf('platform')(values)),
+    where: (values) => ({ accounts: { some: { platform: { in: values } } } }),
   }),
-  createdAfter: f.time({ description: 'Created after this time.', where: after('createdAt') }),
-  createdBefore: f.time({ description: 'Created before this time.', where: before('createdAt') }),
-  updatedAfter: f.time({ description: 'Changed after this time.', where: after('updatedAt') }),
-  updatedBefore: f.time({ description: 'Changed before this time.', where: before('updatedAt') }),
+  createdAfter: f.time({ description: 'Created after this time.', where: (gt) => ({ createdAt: { gt } }) }),
+  createdBefore: f.time({ description: 'Created before this time.', where: (lt) => ({ createdAt: { lt } }) }),
+  updatedAfter: f.time({ description: 'Changed after this time.', where: (gt) => ({ updatedAt: { gt } }) }),
+  updatedBefore: f.time({ description: 'Changed before this time.', where: (lt) => ({ updatedAt: { lt } }) }),
 }))
 addLogic(UserFilter)
 addNullConditions(UserFilter, ['phone'], { scope: 'contacts:read' })
 addExistence(UserFilter, 'hasAccounts', {
   description: 'Whether the user has accounts.',
   scope: 'users:read',
-  relation: accountsOfUser,
-  from: 'id',
+  where: (hasSome) => ({ accounts: hasSome ? { some: {} } : { none: {} } }),
 })
 
 const users = {
@@ -104,9 +107,9 @@ const users = {
       'User',
       'users',
       {
-        CREATED_AT: { description: 'The creation time.', by: (direction) => byTime('createdAt', direction) },
-        UPDATED_AT: { description: 'The time of the last change.', by: (direction) => byTime('updatedAt', direction) },
-        NAME: { description: 'The first 200 characters of the name.', by: (direction) => byText('name', direction) },
+        CREATED_AT: { description: 'The creation time.', orderBy: (sort) => ({ createdAt: sort }) },
+        UPDATED_AT: { description: 'The time of the last change.', orderBy: (sort) => ({ updatedAt: sort }) },
+        NAME: { description: 'The first 200 characters of the name.', orderBy: (sort) => ({ name: sort }) },
       },
       { field: 'CREATED_AT', direction: 'ASC' },
     ),
@@ -145,8 +148,8 @@ const updateUserMutation = defineMutation('updateUser', {
   inputRules: 'Absent fields keep their value.',
   input: (t) => ({
     id: t.id({ required: true, description: 'The id of the user.' }),
-    name: t.string({ description: 'The full name: 1–200 characters, trimmed. Null keeps it.' }),
-    email: t.string({ description: 'The email address: up to 320 characters. Null keeps it.' }),
+    name: t.string({ description: 'The full name: 1–200 characters, trimmed. Not null.' }),
+    email: t.string({ description: 'The email address: up to 320 characters. Not null.' }),
     phone: t.string({ description: 'The phone number: 1–64 characters. Null clears it.' }),
     ...expectedUpdatedAt('user')(t),
   }),

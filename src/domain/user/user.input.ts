@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { atMost, expectedTime, filledText, matching, storableText } from '../../engine/input/rules.ts'
+import { atMost, expectedTime, filledText, kept, matching, storableText } from '../../engine/input/rules.ts'
 
 /** The fields of a user that clients set, as the database stores them. */
 export const userFields = { name: filledText, email: filledText, phone: storableText }
@@ -17,10 +17,10 @@ const phone = filledText.check(atMost(64))
 
 export const newUser = z.object({ name, email, phone })
 
-/** The input of `updateUser`. Null leaves `name` and `email` unchanged, and clears `phone`. */
+/** The input of `updateUser`. Null clears `phone`, and is rejected for the others. */
 export const userChange = z.object({
-  name: name.nullish(),
-  email: email.nullish(),
+  name: kept(name),
+  email: kept(email),
   phone: phone.nullish(),
   expectedUpdatedAt: expectedTime,
 })

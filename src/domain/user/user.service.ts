@@ -55,9 +55,9 @@ function toNewUser({ viewer }: Context, input: NewUser): User {
 export function updateUsers({ rows }: Context, inputs: readonly UserChange[]): Promise<Outcome<User>[]> {
   return writeEach(inputs, {
     parse({ id, ...input }) {
-      const { name, email, phone, expectedUpdatedAt } = parseInput(userChange, input)
+      const change = parseInput(userChange, input)
       if (!isPossibleId(id)) throw userNotFound('id')
-      return { id, name: name ?? undefined, email: email ?? undefined, phone, expectedUpdatedAt }
+      return { id, ...change }
     },
     unique: { id: ({ id }) => id },
     async write(changes) {

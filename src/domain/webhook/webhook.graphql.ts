@@ -1,12 +1,11 @@
-import { equal } from '../../engine/db/read/list.ts'
-import { byTime } from '../../engine/db/read/order.ts'
+import { newestFirst } from '../../engine/db/read/order.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
 import { readPage, readPageRequest } from '../../engine/graphql/schema/connection.ts'
 import { pointsOfScan, pointsOfShortStatement } from '../../engine/graphql/schema/field-metadata.ts'
+import { defineFilter } from '../../engine/graphql/schema/filter.ts'
 import { defineList } from '../../engine/graphql/schema/list.ts'
 import { defineMutation, inputWithId } from '../../engine/graphql/schema/mutation.ts'
 import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
-import { defineQueryById } from '../../engine/graphql/schema/relation-fields.ts'
 import { EventType } from '../event/event.graphql.ts'
 import type { EventType as EventTypeName } from '../event/event.ts'
 import {
@@ -56,7 +55,17 @@ const Webhook = builder.prismaObject('Webhook', {
 })
 
 registerNode('Webhook', webhookIds, scope, webhookById, { hasOnlyOwnIds: true })
-defineQueryById('webhook', Webhook, scope, webhookById)
+builder.queryField('webhook', (t) =>
+  t.prismaField({
+    type: Webhook,
+    nullable: true,
+    scope,
+    description: 'Returns the webhook with this id, or null if your tenant has none.',
+    args: { id: t.arg.id({ required: true, description: 'The id of the webhook.' }) },
+    root: { model: 'Webhook', ids: 'id' },
+    resolve: (query, _root, { id }, { db }) => db.webhook.findFirst({ ...query, where: { id } }),
+  }),
+)
 
 defineList('webhooks', {
   model: 'Webhook',
@@ -109,6 +118,19 @@ const WebhookDelivery = builder.prismaObject('WebhookDelivery', {
   }),
 })
 
+const DeliveryFilter = defineFilter('WebhookDelivery', 'deliveries', (f) => ({
+  status: f.value(WebhookDeliveryStatus, {
+    description: 'The state.',
+    isScan: true,
+    where: (value) => ({ status: value }),
+  }),
+  statuses: f.values(WebhookDeliveryStatus, {
+    description: 'One of these states.',
+    isScan: true,
+    where: (values) => ({ status: { in: values } }),
+  }),
+}))
+
 builder.prismaObjectField(Webhook, 'deliveries', (t) =>
   t.connection(
     {
@@ -116,11 +138,17 @@ builder.prismaObjectField(Webhook, 'deliveries', (t) =>
       scope: 'inherited',
       description: 'The deliveries to the webhook, newest first. They are kept as long as their events.',
       // A statement for each webhook.
-      cost: { extra: () => pointsOfShortStatement },
-      resolve: ({ id }, args, { loaders }) => {
-        const list = { name: `deliveries of ${id}`, order: byTime('createdAt', 'DESC') }
+      cost: {
+        extra: ({ filter }) =>
+          DeliveryFilter.isScan((filter ?? {}) as object) ? pointsOfScan : pointsOfShortStatement,
+      },
+      args: { filter: t.arg({ type: DeliveryFilter.type, description: 'Selects deliveries. All by default.' }) },
+      resolve: ({ id }, { filter, ...args }, context) => {
+        const { loaders } = context
+        const list = { name: `deliveries of ${id}`, order: newestFirst }
         const page = readPageRequest(args, list)
-        return readPage(loaders, 'WebhookDelivery', list, page, [equal('webhookId')(id)]) as never
+        const where = { AND: [{ webhookId: id }, DeliveryFilter.whereOf(filter ?? {}, context)] }
+        return readPage(loaders, 'WebhookDelivery', list, page, where) as never
       },
     },
     { name: 'WebhookDeliveryConnection', scope: 'inherited', description: 'A page of deliveries.' },
@@ -172,11 +200,11 @@ defineMutation('updateWebhook', {
   inputRules: 'Absent fields keep their value.',
   input: (t) => ({
     id: t.id({ required: true, description: 'The id of the webhook.' }),
-    url: t.string({ description: `${describe.url} Null keeps it.` }),
-    eventTypes: t.field({ type: [EventType], description: `${describe.eventTypes} Null keeps them.` }),
+    url: t.string({ description: `${describe.url} Not null.` }),
+    eventTypes: t.field({ type: [EventType], description: `${describe.eventTypes} Not null.` }),
     query: t.string({ description: `${describe.query} Null clears it.` }),
     description: t.string({ description: `${describe.description} Null clears it.` }),
-    enabled: t.boolean({ description: 'Whether events are sent. Null keeps it.' }),
+    enabled: t.boolean({ description: 'Whether events are sent. Not null.' }),
   }),
   results: [{ field: 'webhook', type: Webhook, description: 'The changed webhook.' }],
   prepare: checkWebhook,
@@ -203,15 +231,24 @@ defineMutation('rotateWebhookSecret', {
   run: rotateWebhookSecret,
 })
 
+const EventsToRedeliver = builder.inputType('EventsToRedeliver', {
+  description: 'Which events are sent again, by exactly one of the fields.',
+  isOneOf: true,
+  fields: (t) => ({
+    after: t.id({ description: 'All events after this one, of the types of the webhook.' }),
+    eventIds: t.idList({ description: 'The events with these ids, whatever their type: 1–100.' }),
+  }),
+})
+
 defineMutation('redeliverEvents', {
   scope,
   description: 'Sends events to a webhook again.',
   inputDescription: 'The events.',
-  inputRules: 'It has either `after` or `eventIds`.',
   input: (t) => ({
     webhookId: t.id({ required: true, description: 'The id of the webhook.' }),
-    after: t.id({ description: 'All events after this one, of the types of the webhook.' }),
-    eventIds: t.idList({ description: 'The events with these ids, whatever their type: 1–100.' }),
+    events: t.field({ type: EventsToRedeliver, description: 'The events. Required without `after` and `eventIds`.' }),
+    after: t.id({ description: 'The field of `events`.', deprecationReason: 'Use `events`.' }),
+    eventIds: t.idList({ description: 'The field of `events`.', deprecationReason: 'Use `events`.' }),
   }),
   cost: { extra: () => pointsOfScan },
   results: [{ field: 'webhook', type: Webhook, description: 'The webhook.' }],

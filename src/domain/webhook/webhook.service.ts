@@ -5,7 +5,7 @@ import { statement, write } from '../../engine/db/statement.ts'
 import { isPossibleId } from '../../engine/db/storable.ts'
 import { insertRow } from '../../engine/db/write/insert.ts'
 import { GatewayError, invalidField } from '../../engine/errors.ts'
-import { atMost, filledText, httpUrl, listOf, parseInput, rule, text } from '../../engine/input/rules.ts'
+import { atMost, filledText, httpUrl, kept, listOf, parseInput, rule, text } from '../../engine/input/rules.ts'
 import type { KeyRing } from '../../engine/secrets/key-ring.ts'
 import { lockKeys } from '../credential/key.service.ts'
 import { type EventType, isEventId, eventTypes as knownTypes } from '../event/event.ts'
@@ -27,8 +27,7 @@ const webhookUrl = httpUrl.check(
   rule('OUT_OF_RANGE', 'must have the port 80, 443, or one from 1024', (value) => hasAllowedPort(new URL(value))),
 )
 
-const eventTypes = z
-  .array(z.enum(Object.keys(knownTypes) as [EventType, ...EventType[]]))
+const eventTypes = listOf(z.enum(Object.keys(knownTypes) as [EventType, ...EventType[]]))
   .check(rule('REQUIRED', 'must name a type of event', (types) => types.length > 0))
   .transform((types) => [...new Set(types)])
 
@@ -43,21 +42,19 @@ const newWebhook = z.object({
 })
 
 /**
- * The input of `updateWebhook`. Null leaves `url`, `eventTypes` and `enabled` unchanged, and clears `query` and
- * `description`.
+ * The input of `updateWebhook`. Null clears `query` and `description`, and is rejected for the others.
  */
 const webhookChange = z.object({
-  url: webhookUrl.nullish(),
-  eventTypes: eventTypes.nullish(),
+  url: kept(webhookUrl),
+  eventTypes: kept(eventTypes),
   query: webhookQuery.nullish(),
   description: description.nullish(),
-  enabled: z.boolean().nullish(),
+  enabled: kept(z.boolean()),
 })
 
-const maxEventIds = 100
-
 /** The input of `redeliverEvents`, besides the webhook. */
-const redelivery = z.object({ after: z.string().nullish(), eventIds: listOf(z.string(), maxEventIds).nullish() })
+const which = z.object({ after: z.string().nullish(), eventIds: listOf(z.string()).nullish() })
+const redelivery = which.extend({ events: which.nullish() })
 
 /** How many webhooks a tenant can have, because each event is sent to all of them. */
 export const maxWebhooks = 50
@@ -167,15 +164,15 @@ export async function updateWebhook(
   { id, ...input }: z.input<typeof webhookChange> & { readonly id: string },
 ): Promise<Webhook> {
   const { viewer, rows } = context
-  const webhook = await findWebhook(context, 'id', id)
   const { url, eventTypes, query, description, enabled } = parseInput(webhookChange, input)
+  const webhook = await findWebhook(context, 'id', id)
   const isRedirected = isRedirection({ url, query, enabled })
   const data = {
-    ...(url != null && { url, failingSince: null, pausedUntil: null }),
-    ...(eventTypes != null && { eventTypes }),
+    ...(url !== undefined && { url, failingSince: null, pausedUntil: null }),
+    ...(eventTypes !== undefined && { eventTypes }),
     ...(query !== undefined && { query }),
     ...(description !== undefined && { description }),
-    ...(enabled != null && { enabled, disabledReason: null, failingSince: null, pausedUntil: null }),
+    ...(enabled !== undefined && { enabled, disabledReason: null, failingSince: null, pausedUntil: null }),
     ...(isRedirected && { keyId: await requireKey(context), scopes: [...viewer.scopes] }),
   }
   if (Object.keys(data).length === 0) return webhook
@@ -224,11 +221,15 @@ export async function redeliverEvents(
   { webhookId, ...input }: z.input<typeof redelivery> & { readonly webhookId: string },
 ): Promise<Webhook> {
   const { sql, viewer } = context
+  const { events, ...outside } = parseInput(redelivery, input)
+  if (events && Object.values(outside).some((value) => value != null)) {
+    throw invalidField('events', 'CONFLICT', 'cannot be given together with after or eventIds')
+  }
+  const { after, eventIds } = events ?? outside
   const webhook = await findWebhook(context, 'webhookId', webhookId)
-  const { after, eventIds } = parseInput(redelivery, input)
   if (!webhook.enabled) throw invalidField('webhookId', 'CONFLICT', 'is the id of a disabled webhook. Enable it first')
   if ((after == null) === (eventIds == null || eventIds.length === 0)) {
-    throw invalidField('eventIds', 'REQUIRED', 'must have ids, or after must be given, and not both')
+    throw invalidField('events', 'REQUIRED', 'must have after, or eventIds with at least one id')
   }
   const { tenantAppId } = viewer
   if (eventIds?.length) {

@@ -15,6 +15,21 @@ export interface Column {
   readonly type: string
   /** PostgreSQL's name of the type: `text`, or `text[]` for a list. */
   readonly sqlType: string
+  readonly isNullable: boolean
+  /**
+   * What its indexes have instead of the value, as schema.prisma says: the first 200 characters of a text, or a number
+   * that is never null.
+   */
+  readonly index?: 'prefix' | 'nullsLast'
+}
+
+/** A relation to rows of the same tenant: the field `from` of a row has the value of `by` of the related rows. */
+export interface RelationField {
+  readonly field: string
+  readonly model: Model
+  readonly kind: 'one' | 'many'
+  readonly from: string
+  readonly by: string
 }
 
 /** A table and its columns, in the order of schema.prisma. */
@@ -25,6 +40,8 @@ export interface Table {
   readonly parents: readonly { readonly model: Model; readonly field: string }[]
   /** The column of a field. */
   columnOf(field: string): Column
+  /** The relation of a field; undefined if the field has a column. */
+  relationOf(field: string): RelationField | undefined
 }
 
 /** Returns the table of a model. */
@@ -37,14 +54,19 @@ export const dataModel: DataModel = (model) => {
   return table
 }
 
+/** The models in the order of schema.prisma. */
+export const models = Object.keys(generated) as Model[]
+
 const tables = new Map<string, Table>(
-  Object.entries(generated).map(([model, { name, columns, parents }]) => {
+  Object.entries(generated).map(([model, { name, columns, parents, relations }]) => {
+    const relationsByField = new Map<string, RelationField>(relations.map((relation) => [relation.field, relation]))
     const byField = new Map<string, Column>(columns.map((column) => [column.field, column]))
     function columnOf(field: string): Column {
       const column = byField.get(field)
       if (!column) throw new Error(`${model} has no column ${field}`)
       return column
     }
-    return [model, { name, columns, parents, columnOf }]
+    const relationOf = (field: string) => relationsByField.get(field)
+    return [model, { name, columns, parents, columnOf, relationOf }]
   }),
 )

@@ -95,7 +95,7 @@ export interface Driver extends Connector {
    */
   readonly gathersStatistics: boolean
 
-  /** A connection of its own for probes. Absent if there is only one connection. */
+  /** Connections for probes and checks of the log, which wait for no request. Absent if there is but one connection. */
   readonly probing?: Connector
 
   /** Whether other processes can open the database, so that changes must be looked for. */

@@ -128,6 +128,18 @@ export function isConflict(error: unknown): boolean {
   return failuresOf(error).some(({ code, kind }) => code === 'P2034' || kind === 'TransactionWriteConflict')
 }
 
+const ofWrongSessions = new WeakSet<object>()
+
+/** Notes that a statement failed because of a setting that another client of a pooler left in the session. */
+export function markAsOfWrongSession(error: object): void {
+  ofWrongSessions.add(error)
+}
+
+/** Whether a statement failed because of a setting of the session that is right now, so that it can be sent again. */
+export function isOfWrongSession(error: unknown): boolean {
+  return failuresOf(error).some((failure) => ofWrongSessions.has(failure))
+}
+
 /** Whether the role lacks a privilege. */
 export function isPermissionDenied(error: unknown): boolean {
   return hasState(error, '42501')

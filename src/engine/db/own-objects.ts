@@ -50,6 +50,7 @@ export const calledFunctions: readonly string[] = [
   'node_prefix(text)',
   'node_random(text)',
   'node_uuid(text)',
+  'note_other_transactions()',
   'search_fold(text)',
   'transaction_prefix()',
 ]

@@ -1,6 +1,6 @@
 import { clientHasGone } from '../errors.ts'
 import type { Connector, DatabaseNode, OpenTransaction, Server, StatementResult } from './driver.ts'
-import { isConflict } from './errors.ts'
+import { isConflict, isOfWrongSession, isStatementTimeout } from './errors.ts'
 import type { Parameter, Statement } from './statement.ts'
 
 /** Called when a statement has ended, with its error if it failed. */
@@ -31,6 +31,8 @@ export interface RequestDatabase {
   observe?: StatementObserver | undefined
   /** Whether its response was kept from an earlier one. */
   isKept?: boolean
+  /** Whether a statement took longer than it may. */
+  hasTimedOut?: boolean
   /** How long it has waited, if that is measured. */
   waits?: Waits
 }
@@ -329,6 +331,7 @@ export class Sql {
     request.statements += 1
     const sent = request.waits ? waitFor(request, send) : send()
     const end = (error?: unknown) => {
+      if (error !== undefined && isStatementTimeout(error)) request.hasTimedOut = true
       for (const each of ends) each?.(error)
     }
     // The caller gets the result without waiting for the observers.
@@ -385,13 +388,13 @@ class Transaction {
   }
 }
 
-/** Runs work again that conflicts with another transaction. */
+/** Runs work again that conflicts with another transaction, or had a session that another client left read-only. */
 async function again<Result>(work: () => Promise<Result>, maxTries: number): Promise<Result> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await work()
     } catch (error) {
-      if (tries >= maxTries || !isConflict(error)) throw error
+      if (tries >= maxTries || !(isConflict(error) || isOfWrongSession(error))) throw error
     }
   }
 }

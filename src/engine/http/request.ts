@@ -1,10 +1,11 @@
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Authenticator } from '../auth/authenticator.ts'
+import { type Authenticator, isRefusal } from '../auth/authenticator.ts'
 import type { Viewer } from '../auth/viewer.ts'
 import { type Context, createContext, type Services } from '../context.ts'
 import type { Database } from '../db/database.ts'
 import { GatewayError } from '../errors.ts'
+import { delayRejection } from '../limits/concurrency.ts'
 import { clientOf } from '../telemetry/usage.ts'
 
 /** What the gateway knows about a request, or about an operation that came over a WebSocket. */
@@ -17,18 +18,40 @@ export type RequestState = Pick<
 export type Authenticate = (request: Pick<RequestState, 'headers' | 'viewer' | 'statements'>) => Promise<Viewer>
 
 /**
+ * How many requests without a valid key or token are refused at once, in a second. Further refusals wait, as others do:
+ * with unknown keys over 200 connections, the gateway was busy with looking them up.
+ */
+const maxRefusalsPerSecond = 100
+
+/**
  * Creates the authentication of requests. Routes call it before the body is read, so that a client without a key cannot
  * make the gateway read one.
  *
  * @throws GatewayError UNAUTHENTICATED, MALFORMED_REQUEST
  */
 export function createAuthenticate(authenticator: Authenticator, { sql }: Pick<Database, 'sql'>): Authenticate {
+  let second = 0
+  let refusals = 0
+
+  async function slowDown(): Promise<void> {
+    const now = Math.floor(performance.now() / 1_000)
+    if (now !== second) refusals = 0
+    second = now
+    refusals += 1
+    if (refusals > maxRefusalsPerSecond) await delayRejection()
+  }
+
   return async (request) => {
     const { 'x-api-key': header, authorization } = request.headers
     const apiKey = Array.isArray(header) ? header[0] : header
     // Other requests may wait for the same key, so it is read even if this client goes.
     const shared = sql.for(request.statements, { isShared: true })
-    request.viewer = await authenticator.authenticate(shared, { apiKey, authorization })
+    try {
+      request.viewer = await authenticator.authenticate(shared, { apiKey, authorization })
+    } catch (error) {
+      if (isRefusal(error)) await slowDown()
+      throw error
+    }
     request.statements.tenantAppId = request.viewer.tenantAppId
     return request.viewer
   }

@@ -39,7 +39,7 @@ const audiences = {
 
 /**
  * Sets the headers of a response that clients poll: an `ETag`, and the permission to store the response if it is
- * validated before each use. The type is JSON unless the reply has one.
+ * validated before each use. The type is JSON unless the reply has one. What is not sent costs no points.
  *
  * @param etag weak by default, because the same response is also sent compressed. A strong one, which `If-Match` can
  *   name, gets another end then
@@ -57,6 +57,7 @@ export function respondConditionally(
   const vary = [reply.getHeader('vary') ?? [], dependsOn].flat().join(', ')
   const known = knownTag(request.headers['if-none-match'], etag)
   reply.headers({ etag: known ?? etag, 'cache-control': cacheControl, vary })
+  if (known !== undefined || request.method === 'HEAD') reply.headers(request.held.points?.dropResponse() ?? {})
   if (known !== undefined) {
     reply.code(304).removeHeader('content-type')
     return undefined

@@ -115,16 +115,28 @@ export const count = z
 /** A time that the database can store. */
 export const time = z.date().check(rule('OUT_OF_RANGE', 'must be in the years 1 to 9999', isStorableTime))
 
+/** A field that can be absent and cannot be null. @param advice what the client can do instead */
+function optional<Schema extends z.ZodType>(schema: Schema, advice: string) {
+  return schema
+    .nullable()
+    .check(rule('REQUIRED', `must not be null. ${advice}`, (value) => value !== null))
+    .transform((value) => (value ?? undefined) as z.output<Schema> | undefined)
+    .optional()
+}
+
 /** The rule of `expectedUpdatedAt`. Null would check nothing, and overwrite what the client means to keep. */
-export const expectedTime = z
-  .date()
-  .nullable()
-  .check(rule('REQUIRED', 'must not be null. Leave it out to write whatever has changed', (time) => time !== null))
-  .transform((time) => time ?? undefined)
-  .optional()
+export const expectedTime = optional(z.date(), 'Leave it out to write whatever has changed')
+
+/** A field of a change that a row always has. Absent keeps its value; null would be ignored, or clear it. */
+export function kept<Schema extends z.ZodType>(schema: Schema) {
+  return optional(schema, 'Leave it out to keep its value')
+}
+
+/** The most entries of a list, unless it has a bound of its own. */
+export const maxEntries = 100
 
 /** A list with a maximum length, which is checked before its entries. */
-export function listOf<Entry extends z.ZodType>(entry: Entry, max: number) {
+export function listOf<Entry extends z.ZodType>(entry: Entry, max = maxEntries) {
   const isShort = rule<unknown[]>('TOO_LONG', `must have at most ${max} entries`, (list) => list.length <= max)
   return z
     .array(z.unknown())

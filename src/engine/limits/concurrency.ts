@@ -4,6 +4,7 @@ import type { Viewer } from '../auth/viewer.ts'
 import { GatewayError } from '../errors.ts'
 import type { LimitName } from '../limit-names.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
+import type { Reservation } from './reservation.ts'
 
 // What is held at a time: by the subjects of limits, by the process, and by a request.
 
@@ -66,8 +67,12 @@ export const shares: Readonly<
 
 const delaySeconds = 1
 
-/** Waits before a rejection is sent: a client that tries again at once would keep the gateway busy otherwise. */
-export const delayRejection = (): Promise<void> => setTimeout(delaySeconds * 1_000)
+/**
+ * Waits before a rejection is sent: a client that tries again at once would keep the gateway busy otherwise.
+ *
+ * @param milliseconds tests may wait less
+ */
+export const delayRejection = (milliseconds = delaySeconds * 1_000): Promise<void> => setTimeout(milliseconds)
 
 /**
  * Limits what a tenant, a key, and the users of tokens have open at a time, such as requests.
@@ -231,11 +236,12 @@ function overloaded(limit: 'in_flight' | 'event_loop'): GatewayError {
 }
 
 /**
- * What a request, or an operation of a WebSocket, holds: its place among those in flight, and what its client has not
- * received yet. Whatever ends the request gives everything back, once.
+ * What a request, or an operation of a WebSocket, holds: its place among those in flight, the points that were taken
+ * for it, and what its client has not received yet. Whatever ends the request gives everything back, once.
  */
 export class Held {
   #place: (() => void) | undefined
+  #points: Reservation | undefined
   #others: (() => void)[] = []
   #isOver = false
 
@@ -257,6 +263,18 @@ export class Held {
     this.#place = undefined
   }
 
+  /** The points that were taken for it, or for the last event of its subscription. */
+  get points(): Reservation | undefined {
+    return this.#points
+  }
+
+  /** Holds points instead of those before. */
+  holdPoints(points: Reservation): void {
+    this.#points?.end()
+    this.#points = points
+    if (this.#isOver) points.end()
+  }
+
   /** Calls `release` when the request is over: its client has received the response, or has gone. */
   untilOver(release: () => void): void {
     if (this.#isOver) release()
@@ -267,6 +285,7 @@ export class Held {
   end(): void {
     this.#isOver = true
     this.leavePlace()
+    this.#points?.end()
     for (const release of this.#others.splice(0)) release()
   }
 }

@@ -136,6 +136,11 @@ export function createFairQueues(connections = 10) {
      * response.
      */
     parsing: createFairQueue(1, 1, pauseAfterStep),
+    /**
+     * Checks of the log of events, on connections of their own. Those of a tenant run one after the other. An operator
+     * can lock the log, so a probe must have a connection left (db/postgres/postgres.ts).
+     */
+    checks: createFairQueue(2, 1),
     /** Operations that take long on the event loop. */
     operations: createFairQueue(4, 2),
     /** Reads of many JSON objects, which may have hundreds of KiB each. */

@@ -4,21 +4,19 @@ import type { Logger } from '../telemetry/logger.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import { delayRejection, type Payer, type SubjectKind, shares, subjectsOf } from './concurrency.ts'
 import type { RedisConnection } from './redis.ts'
-
-/** The budget of a subject in the current minute. */
-export interface Budget {
-  /** Points per minute. */
-  readonly points: number
-  readonly remaining: number
-  /** The time until the minute ends, in whole seconds. */
-  readonly resetSeconds: number
-}
+import { type Budget, budgetHeaders, type Requested, Reservation } from './reservation.ts'
 
 /** Takes points of all subjects of a payer. Returns the budget that has least left; undefined if none is limited. */
 type Pay = (payer: Payer, points: number) => Promise<Budget | undefined>
 
 /** Limits how many points a tenant, a key that has its own limit, and the users of tokens can spend in a minute. */
 export interface RateLimit {
+  /**
+   * Takes the points that an operation may cost. Those that it does not use are given back.
+   *
+   * @throws GatewayError as `spend`
+   */
+  reserve(payer: Payer, points: Requested): Promise<Reservation>
   /**
    * Takes nothing if a subject has too few points. With 0 points it only rejects a payer whose budget is overdrawn.
    *
@@ -33,7 +31,11 @@ export interface RateLimit {
   readonly charge: Pay
 }
 
-export const unlimited: RateLimit = { spend: async () => undefined, charge: async () => undefined }
+export const unlimited: RateLimit = {
+  spend: async () => undefined,
+  charge: async () => undefined,
+  reserve: async (_, points) => new Reservation({ ...points, budget: undefined }),
+}
 
 /** The part of a tenant's points that all users of its tokens can spend together. The rest is for its own keys. */
 const shareOfUsers = 3 / 4
@@ -47,6 +49,8 @@ interface RateLimitOptions {
   /** How many processes this gateway has. A process that counts by itself has its share of the points. */
   readonly processes?: number
   readonly metrics?: Metrics
+  /** How long a rejection waits. Without it, a second. */
+  readonly rejectionMilliseconds?: number
 }
 
 /**
@@ -56,7 +60,7 @@ interface RateLimitOptions {
  */
 export function createRateLimit(
   points: number,
-  { log, pointsPerUser = 0, redis, processes = 1, metrics = createMetrics() }: RateLimitOptions,
+  { log, pointsPerUser = 0, redis, processes = 1, metrics = createMetrics(), rejectionMilliseconds }: RateLimitOptions,
 ): RateLimit {
   const own = createMemoryCounter()
   const shared = redis && createRedisCounter(redis)
@@ -80,11 +84,11 @@ export function createRateLimit(
   /** The limit of a process that counts by itself. */
   const shareOf = (limit: SubjectLimit): SubjectLimit => ({ ...limit, points: Math.ceil(limit.points / processes) })
 
-  async function take(limits: readonly SubjectLimit[], cost: number, isDone: boolean) {
-    const takeAlone = () => takeFrom(own, limits.map(shareOf), cost, isDone)
+  async function takeFrom(limits: readonly SubjectLimit[], cost: number, isDone: boolean): Promise<Taken> {
+    const takeAlone = () => own(limits.map(shareOf), cost, isDone)
     if (!shared) return takeAlone()
     try {
-      const taken = await takeFrom(shared, limits, cost, isDone)
+      const taken = await shared(limits, cost, isDone)
       isAlone = false
       metrics.rateLimitIsAlone.set(0)
       return taken
@@ -96,23 +100,47 @@ export function createRateLimit(
     }
   }
 
+  /** Takes points of all subjects of a payer. */
+  async function take(payer: Payer, cost: number, isDone: boolean): Promise<{ budget?: Budget } & GivesBack> {
+    const limits = limitsOf(payer)
+    if (limits.length === 0) return { giveBack: () => undefined }
+    const maximum = Math.min(...(shared ? limits : limits.map(shareOf)).map((limit) => limit.points))
+    if (!isDone && cost > maximum) throw tooExpensive(cost, maximum)
+    const taken = await takeFrom(limits, cost, isDone)
+    const budgets = limits.map(({ kind }, index) => budgetOf(kind, taken.spent[index] as Spent, cost))
+    if (taken.isTaken) {
+      const budget = budgets.reduce((least, one) => (one.remaining < least.remaining ? one : least))
+      return { budget, giveBack: taken.giveBack }
+    }
+    await delayRejection(rejectionMilliseconds)
+    throw new RateLimited(budgets.findLast(({ isShort }) => isShort) as SubjectBudget, cost)
+  }
+
   const pay =
     (isDone: boolean): Pay =>
     async (payer, cost) => {
-      const limits = limitsOf(payer)
-      if (limits.length === 0) {
-        metrics.countPoints(payer.keyId, cost)
-        return undefined
-      }
-      const maximum = Math.min(...(shared ? limits : limits.map(shareOf)).map((limit) => limit.points))
-      if (!isDone && cost > maximum) throw tooExpensive(cost, maximum)
-      const { isTaken, budgets } = await take(limits, cost, isDone)
-      if (isTaken) metrics.countPoints(payer.keyId, cost)
-      if (isTaken) return budgets.reduce((least, budget) => (budget.remaining < least.remaining ? budget : least))
-      await delayRejection()
-      throw new RateLimited(budgets.findLast(({ isShort }) => isShort) as SubjectBudget, cost)
+      const { budget } = await take(payer, cost, isDone)
+      metrics.countPoints(payer.keyId, cost)
+      return budget
     }
-  return { spend: pay(false), charge: pay(true) }
+
+  return {
+    spend: pay(false),
+    charge: pay(true),
+    async reserve(payer, points) {
+      const { budget, giveBack } = await take(payer, points.requested, false)
+      return new Reservation({
+        ...points,
+        budget,
+        giveBack,
+        charge: async (missing, isAnyway) => (await take(payer, missing, isAnyway)).budget,
+        onEnd(spent) {
+          metrics.countPoints(payer.keyId, spent)
+          points.onEnd?.(spent)
+        },
+      })
+    },
+  }
 }
 
 interface SubjectLimit extends PointLimit {
@@ -125,15 +153,10 @@ interface SubjectBudget extends Budget {
   readonly isShort: boolean
 }
 
-async function takeFrom(counter: PointCounter, limits: readonly SubjectLimit[], cost: number, isDone: boolean) {
-  const { isTaken, spent: all } = await counter(limits, cost, isDone)
-  const budgets = limits.map(({ kind, points }, index): SubjectBudget => {
-    const { spent, resetMilliseconds } = all[index] as Spent
-    const remaining = Math.max(0, points - spent)
-    const resetSeconds = Math.max(1, Math.ceil(resetMilliseconds / 1_000))
-    return { kind, points, remaining, resetSeconds, isShort: spent + cost > points }
-  })
-  return { isTaken, budgets }
+function budgetOf(kind: SubjectKind, { points, spent, resetMilliseconds }: Spent, cost: number): SubjectBudget {
+  const remaining = Math.max(0, points - spent)
+  const resetSeconds = Math.max(1, Math.ceil(resetMilliseconds / 1_000))
+  return { kind, points, remaining, resetSeconds, isShort: spent + cost > points }
 }
 
 /** The rejection of an operation that costs more than is ever allowed. */
@@ -159,17 +182,6 @@ class RateLimited extends GatewayError {
   }
 }
 
-/**
- * The headers that tell a client its budget. @see
- * https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
- */
-export function budgetHeaders({ points, remaining, resetSeconds }: Budget): Record<string, string> {
-  return {
-    'ratelimit-policy': `"points";q=${points};w=60`,
-    ratelimit: `"points";r=${remaining};t=${resetSeconds}`,
-  }
-}
-
 /** How many points a subject has in a window. */
 interface PointLimit {
   /** The name of the subject (`subjectsOf`). */
@@ -178,13 +190,21 @@ interface PointLimit {
 }
 
 /** What a limit has spent in its window. */
-interface Spent {
+interface Spent extends Pick<PointLimit, 'points'> {
   readonly spent: number
   readonly resetMilliseconds: number
 }
 
+interface GivesBack {
+  /**
+   * Returns some of the points that were taken, in all at most as many. In a later window it does nothing: that began
+   * without them.
+   */
+  giveBack(points: number): void
+}
+
 /** The result of an attempt to take points. */
-interface Taken {
+interface Taken extends GivesBack {
   /** False if a limit had too few points. None were taken then. */
   readonly isTaken: boolean
   /** Of each limit, in their order. */
@@ -219,13 +239,24 @@ export function createMemoryCounter(now: () => number = () => performance.now())
       window.spent += cost
       windows.set(name, window)
     }
-    const spent = open.map(({ window }) => ({ spent: window.spent, resetMilliseconds: window.endsAt - now() }))
-    return { isTaken, spent }
+    return {
+      isTaken,
+      spent: open.map(({ points, window }) => ({
+        points,
+        spent: window.spent,
+        resetMilliseconds: window.endsAt - now(),
+      })),
+      giveBack(points) {
+        // A window that has ended is no longer in the map.
+        for (const { window } of open) window.spent -= points
+      },
+    }
   }
 }
 
-// Redis runs a script as one step.
-const script = `
+// Redis runs a script as one step. A window begins when its key does: points that were given back, or a spend of 0,
+// can leave 0 in it.
+const takeScript = `
   local cost, isTaken, spent = tonumber(ARGV[1]), true, {}
   for index, key in ipairs(KEYS) do
     spent[index] = tonumber(redis.call('GET', key) or '0')
@@ -235,12 +266,25 @@ const script = `
   for index, key in ipairs(KEYS) do
     if isTaken then
       spent[index] = redis.call('INCRBY', key, cost)
-      if spent[index] == cost then redis.call('PEXPIRE', key, ARGV[2]) end
+      if redis.call('PTTL', key) < 0 then redis.call('PEXPIRE', key, ARGV[2]) end
     end
     table.insert(result, spent[index])
     table.insert(result, redis.call('PTTL', key))
   end
   return result`
+
+// The window of a key ends later than it should if it is another one.
+const giveBackScript = `
+  for index, key in ipairs(KEYS) do
+    local left = redis.call('PTTL', key)
+    if left > 0 and left <= tonumber(ARGV[index + 1]) then redis.call('DECRBY', key, ARGV[1]) end
+  end`
+
+/**
+ * How much later the window of a key may end than this process expects: clocks differ a little. Far less than a window,
+ * so that another window is never mistaken for the one from which points were taken.
+ */
+const toleranceMilliseconds = 1_000
 
 /**
  * Creates a counter that gateways share.
@@ -251,11 +295,27 @@ function createRedisCounter(redis: RedisConnection): PointCounter {
   return async (limits, cost, isDone = false) => {
     const keys = limits.map(({ name }) => `fusion-gateway:rate:${name}`)
     const args = [cost, windowMilliseconds, isDone, ...limits.map(({ points }) => points)].map(String)
-    const [isTaken, ...numbers] = await redis.runScript(script, keys, args)
-    const spent = limits.map((_, index) => ({
+    const [isTaken, ...numbers] = await redis.runScript(takeScript, keys, args)
+    const takenAt = performance.now()
+    const spent = limits.map(({ points }, index) => ({
+      points,
       spent: Number(numbers[2 * index]),
       resetMilliseconds: Number(numbers[2 * index + 1]),
     }))
-    return { isTaken: isTaken === 1, spent }
+    return {
+      isTaken: isTaken === 1,
+      spent,
+      giveBack(points) {
+        const elapsed = performance.now() - takenAt
+        const left = spent.map(({ resetMilliseconds }) => resetMilliseconds - elapsed)
+        const ends = left.map((milliseconds) =>
+          milliseconds > 0 ? Math.ceil(milliseconds) + toleranceMilliseconds : 0,
+        )
+        // Nobody waits. If Redis does not answer, the points stay spent until the window ends.
+        if (ends.some((end) => end > 0)) {
+          redis.runScript(giveBackScript, keys, [points, ...ends].map(String)).catch(() => undefined)
+        }
+      },
+    }
   }
 }

@@ -8,9 +8,13 @@ const pauseMilliseconds = 1_000
 
 export type RedisConnection = ReturnType<typeof connectToRedis>
 
+/** What a server says of a write that has become a replica, by itself or as the error of a script. */
+const refusesWrites = /\bREADONLY\b/
+
 /**
- * Connects to Redis in the background, and again when the connection is lost. Nothing waits for the connection; while
- * there is none, every call fails at once.
+ * Connects to Redis in the background, and again when the connection is lost, or when the server has become a replica:
+ * after a failover the address leads to another one. Nothing waits for the connection; while there is none, every call
+ * fails at once.
  *
  * @param url `redis://host:port/database`
  */
@@ -27,17 +31,27 @@ export function connectToRedis(url: string, log: Logger) {
     },
   })
   let isConnected = true
+  let isReplica = false
   // One line when the connection is lost and one when it is back, not one per attempt.
   client.on('error', (error: unknown) => {
     if (isConnected) log.warn({ err: error }, 'Redis is not reachable')
     isConnected = false
   })
   client.on('ready', () => {
-    if (!isConnected) log.warn({}, 'Redis is reachable again')
+    if (!isConnected && !isReplica) log.warn({}, 'Redis is reachable again')
     isConnected = true
   })
   client.connect().catch(() => undefined)
   let askAgainAt = 0
+
+  /** Several calls can fail over one connection. */
+  function connectAgain(error: unknown): void {
+    if (!client.isReady) return
+    if (!isReplica) log.warn({ err: error }, 'Redis is a replica: connecting again')
+    isReplica = true
+    client.destroy()
+    client.connect().catch(() => undefined)
+  }
 
   async function ask<Result>(work: () => Promise<Result>): Promise<Result> {
     if (performance.now() < askAgainAt) throw new Error('Redis did not answer a moment ago')
@@ -45,9 +59,13 @@ export function connectToRedis(url: string, log: Logger) {
     // The client's own timeouts cover commands that it has not sent. A server that hangs has received them.
     const timer = setTimeout(() => reject(new Error('Redis does not answer')), responseMilliseconds)
     try {
-      return await Promise.race([work(), timeout])
+      const result = await Promise.race([work(), timeout])
+      if (isReplica) log.warn({}, 'Redis accepts writes again')
+      isReplica = false
+      return result
     } catch (error) {
       askAgainAt = performance.now() + pauseMilliseconds
+      if (refusesWrites.test(String(error))) connectAgain(error)
       throw error
     } finally {
       clearTimeout(timer)

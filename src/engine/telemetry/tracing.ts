@@ -10,8 +10,8 @@ import type { ExecutionResult } from 'graphql'
 import type { Sql } from '../db/sql.ts'
 import { OperatorError } from '../errors.ts'
 import { own } from '../own.ts'
+import { buildVersion } from './build-version.ts'
 import type { Logger } from './logger.ts'
-import { packageVersion } from './package-version.ts'
 import { createTraceWork, failSpan, traceStatement, typeOf } from './work-trace.ts'
 
 const serviceName = 'fusion-gateway'
@@ -31,7 +31,7 @@ export type RequestTrace = ReturnType<typeof traceRequest>
  */
 export function createTracing(log: Logger) {
   const resource = defaultResource()
-    .merge(resourceFromAttributes({ 'service.name': serviceName, 'service.version': packageVersion() }))
+    .merge(resourceFromAttributes({ 'service.name': serviceName, 'service.version': buildVersion() }))
     .merge(detectResources({ detectors: [envDetector] }))
   const exporter = logFailures(createOtlpExporter(), log)
   const provider = new TracerProvider({ resource, spanProcessors: [new BatchSpanProcessor({ exporter })] })

@@ -9,7 +9,7 @@ import { toProblem } from '../../engine/http/problem.ts'
 import { idempotencyKeyPattern } from '../../engine/http/request.ts'
 import { compressResponse, respondConditionally } from '../../engine/http/response-body.ts'
 import { jsonSchemaOf } from '../../engine/input/json-schema.ts'
-import { packageVersion } from '../../engine/telemetry/package-version.ts'
+import { buildVersion } from '../../engine/telemetry/build-version.ts'
 import type { Route } from '../route.ts'
 import { readOf, routes } from '../routes.ts'
 import { notFound, preconditionFailed, type StoredOperation, storeOperation, typeAt } from '../stored-operation.ts'
@@ -56,7 +56,7 @@ type Texts = typeof source
 /** The texts of the document. `$eventTypes` and the like in the file stand for what only the code knows. */
 function readTexts(): Texts {
   const values = new Map<unknown, unknown>([
-    ['$version', packageVersion()],
+    ['$version', buildVersion()],
     ['$errorCodes', Object.keys(errorCodes)],
     ['$eventTypes', Object.keys(eventTypes)],
     ['$webhookTypes', (Object.keys(eventTypes) as (keyof typeof eventTypes)[]).map(dottedType)],
@@ -71,12 +71,20 @@ function headersOf(...names: (keyof Texts['headers'])[]): Record<string, Json> {
 }
 
 /** The headers of routes that execute an operation, and of those that clients can poll. */
-const executed = ['x-request-id', 'x-cost', 'ratelimit', 'ratelimit-policy', 'server-timing'] as const
+const executed = [
+  'x-request-id',
+  'x-ignored-parameters',
+  'x-cost',
+  'ratelimit',
+  'ratelimit-policy',
+  'server-timing',
+] as const
 const validated = ['etag', 'cache-control', 'vary'] as const
 
 function describeRoute(route: Route, stored: StoredOperation, schemas: Record<string, Json>, texts: Texts): Json {
   const { parameters, body } = route
-  const isRead = route.method === 'GET'
+  const isGet = route.method === 'GET'
+  const isWrite = stored.operation.kind === 'mutation'
   return {
     operationId: operationId(route),
     tags: [route.url.split('/')[1]],
@@ -91,7 +99,8 @@ function describeRoute(route: Route, stored: StoredOperation, schemas: Record<st
         schema: { ...inputSchema(typeAt(stored, variable)), ...jsonSchemaOf(rules) },
         ...(example !== undefined && { example }),
       })),
-      isRead ? texts.parameters.ifNoneMatch : texts.parameters.idempotencyKey,
+      ...(isGet ? [texts.parameters.ifNoneMatch] : []),
+      ...(isWrite ? [texts.parameters.idempotencyKey] : []),
       ...(readOf(route) ? [texts.parameters.ifMatch] : []),
     ],
     ...(body && {
@@ -105,13 +114,13 @@ function describeRoute(route: Route, stored: StoredOperation, schemas: Record<st
     }),
     responses: {
       ...successOf(route, stored, schemas, texts.responseExamples),
-      ...(isRead && {
+      ...(isGet && {
         '304': {
           description: 'The response is the same as the one with the ETag in `if-none-match`.',
           headers: headersOf(...executed, ...validated),
         },
       }),
-      ...errorsOf(statusesOf(route)),
+      ...errorsOf(statusesOf(route, isWrite)),
     },
   }
 }
@@ -119,7 +128,7 @@ function describeRoute(route: Route, stored: StoredOperation, schemas: Record<st
 /** The response without an error, by its status. */
 function successOf(
   route: Route,
-  { shape }: StoredOperation,
+  { shape, operation }: StoredOperation,
   schemas: Record<string, Json>,
   examples: Json,
 ): Record<string, Json> {
@@ -127,7 +136,8 @@ function successOf(
   const ofHeaders = headersOf(
     ...executed,
     ...(location ? (['location'] as const) : []),
-    ...(method === 'GET' ? validated : (['idempotent-replayed'] as const)),
+    ...(method === 'GET' ? validated : []),
+    ...(operation.kind === 'mutation' ? (['idempotent-replayed'] as const) : []),
     ...(connection ? (['link'] as const) : []),
   )
   if (component === undefined) return { '204': { description: 'Deleted.', headers: ofHeaders } }
@@ -141,11 +151,10 @@ function successOf(
     : { '200': { description: 'OK.', headers: ofHeaders, content } }
 }
 
-function statusesOf(route: Route): number[] {
-  const { parameters, body, method } = route
+function statusesOf(route: Route, isWrite: boolean): number[] {
+  const { parameters, body } = route
   const hasPath = parameters.some((parameter) => parameter.in === 'path')
   const hasInput = body !== undefined || parameters.some((parameter) => parameter.in === 'query')
-  const isWrite = method !== 'GET'
   return [
     400,
     401,
@@ -187,7 +196,7 @@ const errors = [
   new GatewayError('EXPECTATION_FAILED', 'The only supported value of the header expect is 100-continue.'),
   invalidField('email', 'REQUIRED', 'is required'),
   new GatewayError('IDEMPOTENCY_KEY_REUSED', 'Another request was sent with this idempotency key.'),
-  new GatewayError('RATE_LIMITED', 'The key has no points left.', {
+  new GatewayError('RATE_LIMITED', 'The tenant has no points left in this minute.', {
     details: { cost: 41, maximum: 100_000, remaining: 7 },
   }),
   new GatewayError('HEADERS_TOO_LARGE', 'The URL and the headers may have at most 16 KiB together.'),

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { openDatabase } from '../../../src/engine/db/database.ts'
-import { checkJobHistory } from '../../support/job-history.ts'
 import { locationOf } from '../../support/settings.ts'
+import { checkJobHistory } from '../job-history.ts'
 import { jobTypes } from '../ledger.ts'
 
 /** Columns whose values have the mark of their tenant. */

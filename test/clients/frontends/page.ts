@@ -65,7 +65,8 @@ export function startPage(connect: (options: ClientOptions) => Library): void {
     url: `${location.origin}/graphql`,
     token: createTokens({
       fetchToken: () => fetch(`/token${location.search}`, { method: 'POST' }),
-      session: searchParams.get('session') ?? '',
+      session: String(searchParams.get('session')),
+      purpose: 'gateway',
     }),
     ...(searchParams.has('stream') && { transport: 'stream' as const }),
     onWait: (until, reason) => void (until && waits.push(reason)),

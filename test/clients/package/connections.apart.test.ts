@@ -1,3 +1,4 @@
+import { follow, type Send } from '@fusion-gateway/client/fetch'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createCore } from '../../../clients/src/core.ts'
 import type { GraphQLRequest, Result } from '../../../clients/src/request.ts'
@@ -52,7 +53,7 @@ function subscribeByStream(request: GraphQLRequest = { query }) {
     for (let waited = 0; waited < 60 && streams.length === count; waited += 1) await vi.advanceTimersByTimeAsync(1_000)
     return streams.at(-1) as Stream
   }
-  return { streams, received, waits, stop, nextStream }
+  return { streams, received, waits, stop, nextStream, core }
 }
 
 const event = (id: string): Result => ({ data: { events: { id } } })
@@ -98,6 +99,27 @@ describe('a subscription to events', () => {
   })
 })
 
+it('a loop that is slower than its results ends the stream, and continues it without a gap', async () => {
+  const { streams, core } = subscribeByStream()
+  const results = follow<{ events: { id: string } }>(
+    Object.assign((() => {}) as unknown as Send, { core, options: { url } }),
+    query,
+  )
+  const first = results.next()
+  await flush()
+  const stream = streams.at(-1)
+  for (let number = 1; number <= 1_001; number += 1) stream?.send(event(`evt_${number}`))
+  await flush()
+  expect((await first).value?.data.events.id).toBe('evt_1')
+  expect(stream?.signal?.aborted).toBe(true)
+  const opened = streams.length
+  for (let number = 2; number <= 1_001; number += 1)
+    expect((await results.next()).value?.data.events.id).toBe(`evt_${number}`)
+  await flush()
+  expect(streams).toHaveLength(opened + 1)
+  expect(streams.at(-1)?.request.variables).toEqual({ after: 'evt_1001' })
+})
+
 describe('a stream', () => {
   it.each([
     ['RATE_LIMITED', 'limited'],
@@ -121,6 +143,32 @@ describe('a stream', () => {
     streams[0]?.complete()
     await vi.advanceTimersByTimeAsync(60_000)
     expect([received, streams.length]).toEqual([[rejected, 'complete'], 1])
+  })
+
+  it('starts again after a proxy has answered with pages, and ends if the URL is that of a page', async () => {
+    const { streams, received, nextStream } = subscribeByStream()
+    await flush()
+    const page = (status: number) => async () =>
+      new Response('<html>', { status, headers: { 'content-type': 'text/html' } })
+    for (let answers = 0; answers < 6; answers += 1) vi.mocked(fetch).mockImplementationOnce(page(502))
+    streams[0]?.break()
+    await nextStream()
+    expect([received, streams.length]).toEqual([[], 2])
+    vi.mocked(fetch).mockImplementationOnce(page(200))
+    streams[1]?.break()
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(received).toMatchObject([{ message: expect.stringContaining(`${url} answered 200 (text/html)`) }])
+  })
+
+  it('that ends after its first result each time is not opened at once for ever', async () => {
+    const { streams } = subscribeByStream()
+    for (let waited = 0; waited < 60; waited += 1) {
+      streams.at(-1)?.send({ data: null, extensions: { position: 'here' } })
+      await flush()
+      streams.at(-1)?.break()
+      await vi.advanceTimersByTimeAsync(1_000)
+    }
+    expect(streams.length).toBeLessThan(12)
   })
 
   it('in which nothing comes for 30 seconds is replaced', async () => {

@@ -74,6 +74,21 @@ describe('a request', () => {
     expect(server.requests[0]?.headers.get('x-api-key')).toBe('secret')
   })
 
+  it('is sent as often as needed if it is given as a Request', async () => {
+    const { core, requests } = createScripted([refuse(502), answer], { token: async () => 'one' })
+    const headers = { 'idempotency-key': 'mine' }
+    const sent = core.fetch(new Request(url, { method: 'POST', body: '{"query":""}', headers }))
+    expect((await settle(sent)).status).toBe(200)
+    for (const request of requests) {
+      expect([request.method, await request.text()]).toEqual(['POST', '{"query":""}'])
+      expect([request.headers.get('idempotency-key'), request.headers.get('authorization')]).toEqual([
+        'mine',
+        'Bearer one',
+      ])
+    }
+    expect(requests).toHaveLength(2)
+  })
+
   it('whose token is rejected is sent once more, with a token that is renewed once for all', async () => {
     let current = 0
     const token = vi.fn(async (rejected?: string) => {
@@ -156,6 +171,36 @@ describe('a query without a response', () => {
     expect(requests).toHaveLength(5)
   })
 
+  it('is sent once more when another one is answered, and not with each response in a partial outage', async () => {
+    const { query, requests } = createScripted(
+      [async (request) => ((await request.text()) === 'down' ? new Response('', { status: 502 }) : Response.json({}))],
+      { attempts: Number.POSITIVE_INFINITY },
+    )
+    for (let number = 0; number < 15; number += 1) void query({ body: 'down' }).catch(() => undefined)
+    let answered = 0
+    for (let waited = 0; waited < 50; waited += 1) {
+      await vi.advanceTimersByTimeAsync(100)
+      await query()
+      answered += 1
+    }
+    // Each waits for 0.5 to 1 s, 1 to 2 s, and 2 to 4 s. One of these waits was ended.
+    expect(requests.length - answered).toBeLessThanOrEqual(15 * 6)
+  })
+
+  it('is not sent again because of a response to a request from before it failed', async () => {
+    const late = Promise.withResolvers<Response>()
+    const { query, requests } = createScripted([() => late.promise, isDown, answer])
+    const first = query()
+    await vi.advanceTimersByTimeAsync(10)
+    const second = query()
+    await vi.advanceTimersByTimeAsync(10)
+    late.resolve(Response.json({}))
+    await first
+    await vi.advanceTimersByTimeAsync(10)
+    expect(requests).toHaveLength(2)
+    await settle(second)
+  })
+
   it('is given up with its signal, and with the client', async () => {
     const given = new AbortController()
     const { query, core } = createScripted([isDown])
@@ -220,6 +265,18 @@ describe('Retry-After', () => {
     expect(waits.at(-1)).toEqual([undefined, reason])
   })
 
+  it.each(['0', '-5', '0.001'])('of %s does not make a storm', async (seconds) => {
+    for (const status of [429, 502, 503, 504]) {
+      const { core, query, requests } = createScripted([refuse(status, seconds)], {
+        attempts: Number.POSITIVE_INFINITY,
+      })
+      void query().catch(() => undefined)
+      await vi.advanceTimersByTimeAsync(60_000)
+      expect(requests.length).toBeLessThan(12)
+      core.close()
+    }
+  })
+
   it('of more than two minutes, and the fourth in a row, are returned', async () => {
     const long = createScripted([refuse(429, '121')])
     expect((await long.query()).status).toBe(429)
@@ -250,9 +307,16 @@ describe('send', () => {
     expect(error).toMatchObject({ message: 'No.', isTemporary: true, data: { users: null } })
   })
 
-  it('throws if a proxy answers with a page', async () => {
-    createScripted([() => new Response('<h1>Not found</h1>', { status: 404 })])
-    await expect(createSend({ url })('{ users { nodes { id } } }')).rejects.toThrow('404')
+  it.each([
+    [404, 'NOT_GRAPHQL'],
+    [200, 'NOT_GRAPHQL'],
+    [500, 'SERVICE_UNAVAILABLE'],
+  ])('throws if a page with %i comes, and says from where', async (status, code) => {
+    const headers = { 'content-type': 'text/html' }
+    createScripted([() => new Response('<h1>Application</h1>', { status, headers })])
+    const error = await createSend({ url })('{ users { nodes { id } } }').catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ errors: [{ extensions: { code } }] })
+    expect(error).toMatchObject({ message: expect.stringContaining(`${url} answered ${status} (text/html)`) })
   })
 
   it('sends ids of documents, and says what is missing', async () => {
@@ -281,8 +345,15 @@ describe('send', () => {
     for (const document of ['{ viewer { keyName } }', 'mutation { a }', 'fragment A on B { c } mutation { ...A }']) {
       await send(document)
     }
-    await createSend({ url, documents: 'persisted' })({ documentId: 'one' })
-    expect(requests.map(({ headers }) => headers.has('idempotency-key'))).toEqual([false, true, true, true])
+    const persisted = createSend({ url, documents: 'persisted' })
+    const compiled = (text: string) => Object.assign(new String(text) as string, { __meta__: { hash: 'sha256:1' } })
+    await persisted({ documentId: 'one' })
+    for (const text of ['query A { a }', 'mutation B { b }']) await persisted(compiled(text))
+    for (const operation of ['query', 'mutation'])
+      await persisted({ documentId: 'two', definitions: [{ operation }] } as never)
+    expect(requests.map(({ headers }) => headers.has('idempotency-key'))).toEqual(
+      [false, true, true].concat([true, false, true, false, true]),
+    )
   })
 })
 
@@ -336,5 +407,26 @@ describe('an action', () => {
     expect(new Set(keys).size).toBe(1)
     for (const outcome of [rejected, { error: rejected }, { data: {} }]) await click(outcome)
     expect(new Set(keys).size).toBe(4)
+  })
+
+  it('keeps its key when an earlier one is answered meanwhile', async () => {
+    const run = createAction()
+    const keys: string[] = []
+    const [slow, fast] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const click = (answered: Promise<void>) =>
+      run(async (key) => {
+        keys.push(key)
+        await answered
+      }).catch(() => undefined)
+    const clicks = [click(slow.promise), click(fast.promise)]
+    fast.resolve()
+    await clicks[1]
+    const later = click(Promise.reject(lost))
+    slow.resolve()
+    await Promise.all([...clicks, later])
+    await click(Promise.resolve())
+    const [first, second, third, fourth] = keys
+    expect([second, fourth]).toEqual([first, third])
+    expect(third).not.toBe(first)
   })
 })

@@ -5,6 +5,7 @@ import path from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import clientPackage from '../../../clients/package.json' with { type: 'json' }
 import packageJson from '../../../package.json' with { type: 'json' }
+import { buildVersion } from '../../../src/engine/telemetry/build-version.ts'
 import { projectRoot } from '../../support/docs.ts'
 
 let folder: string
@@ -20,13 +21,13 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-it('the package that npm packs has JavaScript and types, and nothing else', () => {
+it('the package that npm packs has JavaScript, types and a README, and nothing else', () => {
   const lists = run('find', ['node_modules/@fusion-gateway/client', '-type', 'f'])
   const files = lists
     .trim()
     .split('\n')
     .map((file) => file.replace('node_modules/@fusion-gateway/client/', ''))
-  expect(files.filter((file) => !/^(package\.json|dist\/\w+(\.js|\.d\.ts))$/.test(file))).toEqual([])
+  expect(files.filter((file) => !/^(package\.json|README\.md|dist\/\w+(\.js|\.d\.ts))$/.test(file))).toEqual([])
   for (const { types, default: code } of Object.values(clientPackage.exports)) {
     expect(files).toEqual(expect.arrayContaining([types, code].map((file) => file.replace('./', ''))))
   }
@@ -34,6 +35,11 @@ it('the package that npm packs has JavaScript and types, and nothing else', () =
   for (const client of ['@apollo/client', '@urql/core', 'relay-runtime']) {
     expect(() => readFileSync(path.join(folder, 'node_modules', client, 'package.json'))).toThrow('ENOENT')
   }
+})
+
+it('the package has the version of the build, with the commit that npm leaves out', () => {
+  const script = "console.log((await import('@fusion-gateway/client')).version)"
+  expect(run(process.execPath, ['--input-type=module', '--eval', script]).trim()).toBe(buildVersion())
 })
 
 it('Node imports its entries without a client', () => {

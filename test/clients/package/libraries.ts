@@ -1,5 +1,8 @@
-import { createTokenHandler } from '@fusion-gateway/client/server'
+import { type ApolloClient, gql } from '@apollo/client/core'
+import { createApolloClient } from '@fusion-gateway/client/apollo'
+import { createTokenHandler, type TokenInput } from '@fusion-gateway/client/server'
 import { createTokens } from '@fusion-gateway/client/tokens'
+import { createUrqlClient } from '@fusion-gateway/client/urql'
 import { onTestFinished } from 'vitest'
 import type { ClientOptions } from '../../../clients/src/core.ts'
 import { createKey, revokeKey } from '../../../src/domain/credential/key.service.ts'
@@ -25,9 +28,9 @@ export async function signIn({ app, url }: Stage, scopes: readonly string[] = al
   const tenant: TestTenant = await app.createTenant()
   const newKey = () => createKey(app.database, { tenantAppId: tenant.tenantAppId, name: 'backend' })
   let key = await newKey()
+  let input: TokenInput | undefined = { scopes }
   const token = createTokens({
-    fetchToken: () =>
-      createTokenHandler({ url, apiKey: key.key, inputFor: async () => ({ scopes }) })(new Request(url)),
+    fetchToken: () => createTokenHandler({ url, apiKey: key.key, inputFor: async () => input })(new Request(url)),
   })
   /** The requests with an operation, which can be answered in place of the gateway. */
   const answers: { name: string; answer: (forward: () => Promise<Response>) => Promise<Response> }[] = []
@@ -47,6 +50,10 @@ export async function signIn({ app, url }: Stage, scopes: readonly string[] = al
     tenant,
     create: factoriesFor(app, tenant),
     options: { url, token, clientName: 'test' } satisfies ClientOptions,
+    /** Another user signs in at the token backend, or nobody is signed in. The page does not know it. */
+    become(userId: string | undefined) {
+      input = userId === undefined ? undefined : { scopes, userId }
+    },
     /** The requests that were sent with a name in their body. */
     requestsOf: (name: string) => sent.filter(({ body }) => body.includes(name)),
     sent,
@@ -66,6 +73,75 @@ export async function signIn({ app, url }: Stage, scopes: readonly string[] = al
 }
 
 export type Person = Awaited<ReturnType<typeof signIn>>
+
+export interface Shown {
+  readonly data?: unknown
+  readonly error?: unknown
+}
+
+/** A client library, as a page uses it. */
+export interface Library {
+  /** What a page shows that opens and reads once. */
+  read(document: string, variables?: object, isFromCache?: boolean): Promise<Shown>
+  /** What a page shows that stays open. */
+  watch(
+    document: string,
+    variables: object,
+  ): { shown(): Shown | undefined; more(variables: object): Promise<unknown>; close(): void }
+  mutate(document: string, variables: object, action?: string): Promise<Shown>
+  follow(document: string, variables: object, next: (shown: Shown) => void): void
+  /** Set by Apollo Client, whose cache keeps fields that are withheld. */
+  readonly apollo?: ApolloClient
+}
+
+export const libraries = {
+  'Apollo Client'(options: ClientOptions): Library {
+    const apollo = createApolloClient(options)
+    onTestFinished(() => apollo.stop())
+    return {
+      apollo,
+      read: (document, variables = {}, isFromCache = false) =>
+        apollo.query({ query: gql(document), variables, fetchPolicy: isFromCache ? 'cache-only' : 'cache-first' }),
+      watch(document, variables) {
+        const list = apollo.watchQuery({ query: gql(document), variables })
+        let last: Shown | undefined
+        const subscription = list.subscribe((shown) => {
+          last = shown
+        })
+        onTestFinished(() => subscription.unsubscribe())
+        return {
+          shown: () => last,
+          more: (next) => list.fetchMore({ variables: next }),
+          close: () => subscription.unsubscribe(),
+        }
+      },
+      mutate: (document, variables, action) =>
+        apollo.mutate({ mutation: gql(document), variables, ...(action && { context: { action } }) }) as Promise<Shown>,
+      follow: (document, variables, next) => void apollo.subscribe({ query: gql(document), variables }).subscribe(next),
+    }
+  },
+  urql(options: ClientOptions): Library {
+    const client = createUrqlClient(options)
+    return {
+      read: (document, variables = {}, isFromCache = false) =>
+        client.query(document, variables, { requestPolicy: isFromCache ? 'cache-only' : 'cache-first' }).toPromise(),
+      watch(document, variables) {
+        let last: Shown | undefined
+        const { unsubscribe } = client.query(document, variables).subscribe((shown) => {
+          last = shown
+        })
+        onTestFinished(unsubscribe)
+        const more = (next: object) => client.query(document, { ...variables, ...next }).toPromise()
+        return { shown: () => last, more, close: unsubscribe }
+      },
+      mutate: (document, variables, action) =>
+        client.mutation(document, variables, action ? { action } : {}).toPromise(),
+      follow(document, variables, next) {
+        onTestFinished(client.subscription(document, variables).subscribe(next).unsubscribe)
+      },
+    }
+  },
+}
 
 export const documents = {
   users: `query Users($search: String, $thenBy: [UserOrder!], $after: String) {
@@ -95,12 +171,13 @@ export const documents = {
   job: 'subscription FollowJob($id: ID!) { job(id: $id) { id status } }',
 }
 
-/** A user with three accounts. */
+/** A user with three accounts, of which one has the id of the user. */
 export async function manyAccounts({ create }: Person) {
   const user = await create.user({ name: `Many ${crypto.randomUUID()}` })
   const ids: string[] = []
   for (const day of [1, 2, 3]) {
-    ids.push((await create.account(user.id, { createdAt: new Date(`2026-01-0${day}`) })).id)
+    const createdAt = new Date(`2026-01-0${day}`)
+    ids.push((await create.account(user.id, { createdAt, ...(day === 1 && { id: user.id }) })).id)
   }
   return { user, ids }
 }

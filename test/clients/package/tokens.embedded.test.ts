@@ -1,6 +1,6 @@
 import { TokenError } from '@fusion-gateway/client'
 import { createTokens } from '@fusion-gateway/client/tokens'
-import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 
 // Not the timers: code of earlier files would run for each.
 beforeEach(() => void vi.useFakeTimers({ toFake: ['Date', 'performance'], now: new Date('2026-01-01T00:00:00Z') }))
@@ -76,10 +76,11 @@ it('a token is used to its end while the backend does not answer, and not after 
 
 it('a tab asks for itself if another one of its session holds the lock and does not end, and says why there is no token', async () => {
   const request = () => Promise.reject(new DOMException('The operation timed out.', 'TimeoutError'))
+  vi.stubGlobal('window', globalThis)
   vi.stubGlobal('navigator', { locks: { request } })
   onTestFinished(() => void vi.unstubAllGlobals())
   const { fetchToken } = createBackend()
-  const token = createTokens({ fetchToken, session: 'one' })
+  const token = createTokens({ fetchToken, session: 'one', purpose: 'page' })
   expect(await token()).toBe('token 1')
   fetchToken.mockResolvedValueOnce(new Response(null, { status: 401 }))
   await expect(token('token 1')).rejects.toThrow(TokenError)
@@ -97,4 +98,94 @@ it('an error says why there is no token', async () => {
   })
   await expect(failing(new Response('<h1>Bad gateway</h1>', { status: 502 }))).rejects.toThrow('502')
   await expect(failing(Response.json({}))).rejects.toThrow(TokenError)
+  const page = new Response('<html>', { headers: { 'content-type': 'text/html' } })
+  await expect(failing(page)).rejects.toThrow('answered 200 without a token (text/html)')
+  await expect(failing(Response.json(null, { status: 500 }))).rejects.toThrow('500')
+})
+
+describe('the tabs of a session', () => {
+  let sessions = 0
+  beforeEach(() => {
+    sessions += 1
+    vi.stubGlobal('window', globalThis)
+  })
+  afterEach(() => void vi.unstubAllGlobals())
+  const lockNames = async () => {
+    const { held = [] } = await navigator.locks.query()
+    return held.flatMap(({ name = '' }) => (name.startsWith('fusion-token') ? [name] : []))
+  }
+  function openTab(fetchToken: () => Promise<Response>, purpose = 'page', session = `session ${sessions}`) {
+    const token = createTokens({ fetchToken, session, purpose })
+    onTestFinished(() => token.close())
+    return token
+  }
+  it('share a token, and not that of another purpose or session', async () => {
+    const { fetchToken } = createBackend()
+    const tabs = [openTab(fetchToken), openTab(fetchToken), openTab(fetchToken, 'other gateway')]
+    const others = [openTab(fetchToken, 'page', `session ${sessions} x`), openTab(fetchToken, 'page', 'session "')]
+    const read: string[] = []
+    for (const token of [...tabs, ...others]) read.push(await token())
+    expect(read).toEqual(['token 1', 'token 1', 'token 2', 'token 3', 'token 4'])
+  })
+
+  it('forget it at a sign-out, and take none from before it', async () => {
+    const { fetchToken } = createBackend()
+    const [first, second] = [openTab(fetchToken), openTab(fetchToken)]
+    expect([await first(), await second()]).toEqual(['token 1', 'token 1'])
+    const closed = new AbortController()
+    const left = new Promise<void>((resolve) => second.onSignOut?.(resolve, closed.signal))
+    vi.advanceTimersByTime(1)
+    first.signOut()
+    expect(await first()).toBe('token 2')
+    await left
+    expect(await second()).toBe('token 2')
+    expect((await lockNames()).filter((name) => name.includes('token 1'))).toEqual([])
+    closed.abort()
+  })
+
+  it('keep no token that arrives after the sign-out', async () => {
+    const late = Promise.withResolvers<Response>()
+    const { fetchToken } = createBackend()
+    fetchToken.mockReturnValueOnce(late.promise)
+    const token = openTab(fetchToken)
+    const waiting = token()
+    await vi.waitFor(() => expect(fetchToken).toHaveBeenCalledOnce())
+    token.signOut()
+    late.resolve(Response.json({ accessToken: 'of the first person', expiresInSeconds: 900 }))
+    expect(await waiting).toBe('token 1')
+    expect(await token()).toBe('token 1')
+    expect((await lockNames()).join()).not.toContain('first person')
+  })
+
+  it('release their locks when they are closed', async () => {
+    const token = openTab(createBackend().fetchToken)
+    await token()
+    expect(await lockNames()).toHaveLength(1)
+    token.close()
+    await vi.waitFor(async () => expect(await lockNames()).toEqual([]))
+    await expect(token()).rejects.toThrow('closed')
+  })
+
+  it('are not disturbed by locks of other scripts', async () => {
+    const released = Promise.withResolvers<void>()
+    const name = `fusion-token ${JSON.stringify([`session ${sessions}`, 'page'])}`
+    for (const text of ['{', '{}', 'null', '{"token":7}'])
+      void navigator.locks.request(`${name} ${text}`, () => released.promise)
+    expect(await openTab(createBackend().fetchToken)()).toBe('token 1')
+    released.resolve()
+  })
+
+  it('are not all pages: an empty session, and one without a purpose, are refused', () => {
+    const { fetchToken } = createBackend()
+    expect(() => openTab(fetchToken, 'page', '')).toThrow('`session` is empty')
+    expect(() => createTokens({ fetchToken, session: 'one' } as never)).toThrow('`purpose` is empty')
+  })
+})
+
+it('a server that renders pages holds no locks', async () => {
+  const { fetchToken } = createBackend()
+  const token = createTokens({ fetchToken, session: 'one', purpose: 'page' })
+  await token()
+  const { held } = await navigator.locks.query()
+  expect(held).toEqual([])
 })

@@ -7,7 +7,7 @@ import {
   isListType,
 } from 'graphql'
 import type { Random } from '../../../src/domain/resource.ts'
-import { counts, importedId } from '../world/create-rows.ts'
+import { counts, sharedIds } from '../world/create-rows.ts'
 
 // Random values of arguments. Most of them select some of the rows.
 
@@ -15,12 +15,12 @@ const range = (prefix: string, length: number) => Array.from({ length }, (_, ind
 
 /** Ids of each type: of rows, and a few that no row has. */
 const ids = {
-  User: [...range('usr', counts.users), importedId, 'usr_none'],
-  Account: [...range('acc', counts.accounts), importedId, 'acc_none'],
-  Profile: [...range('prf', 32), 'prf_none'],
-  EmailRecord: [...range('eml', 40), 'eml_none'],
-  Job: [...range('job', counts.jobs), 'job_none'],
-  other: [importedId, 'nobody', 'key_none', '', 'whk_none', '__proto__'],
+  User: [...range('usr', counts.users), ...sharedIds, 'usr_none'],
+  Account: [...range('acc', counts.accounts), ...sharedIds, 'acc_none'],
+  Profile: [...range('prf', 32), ...sharedIds, 'prf_none'],
+  EmailRecord: [...range('eml', 40), ...sharedIds, 'eml_none'],
+  Job: [...range('job', counts.jobs), ...sharedIds, 'job_none'],
+  other: [...sharedIds, 'nobody', 'key_none', '', 'whk_none', '__proto__'],
 }
 
 const anyId = Object.values(ids).flat()
@@ -32,8 +32,9 @@ const idsByPath: readonly (readonly [RegExp, readonly string[]])[] = [
     /^(account\.id|profiles\.accountIds|accounts(Connection)?\.filter(\.(and|or|not))*\.ids|.*\.account(\.(and|or|not))*\.ids)$/,
     ids.Account,
   ],
-  [/^(searchProfiles\.filter(\.(and|or|not))*\.ids|.*\.profile(\.(and|or|not))*\.ids)$/, ids.Profile],
-  [/^job\.id$/, ids.Job],
+  [/^(profile\.id|searchProfiles\.filter(\.(and|or|not))*\.ids|.*\.profile(\.(and|or|not))*\.ids)$/, ids.Profile],
+  [/^(emailRecord\.id)$/, ids.EmailRecord],
+  [/^(job\.id|jobs\.filter(\.(and|or|not))*\.ids)$/, ids.Job],
 ]
 
 const parts = ['a', 'A', 'ad', '%', '_', '\\', "'", '0%', '@', '', 'nobody', '𝒜x', 'É', 'example.COM']

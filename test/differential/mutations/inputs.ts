@@ -1,5 +1,6 @@
 import type { Random } from '../../../src/domain/resource.ts'
 import type { Row, Tables, Typename } from '../reference/tables.ts'
+import { sharedIds } from '../world/create-rows.ts'
 
 export type Input = Readonly<Record<string, unknown>>
 
@@ -56,7 +57,7 @@ export const inputs: Readonly<Record<string, CreateInput>> = {
       platformAccountId: linked?.['platformAccountId'] ?? `channel_${below(60)}`,
       displayName: pick(names),
       ...some(random, { status: pick(['EXPIRED', 'DISCONNECTED', null]) }),
-      ...(below(3) === 0 && { id: below(3) === 0 ? idIn('Account', tables, random) : `acc_${below(90)}` }),
+      ...(below(3) === 0 && { id: pick([idIn('Account', tables, random), `acc_${below(90)}`, pick(sharedIds)]) }),
     }
   },
   updateAccount: (tables, random) => ({

@@ -10,6 +10,12 @@ const filled =
   ({ [field]: value }) =>
     ifWrong(value != null && String(value).trim() === '', field, 'REQUIRED')
 
+/** A change leaves a field out to keep its value. */
+const notNull =
+  (field: string): Check =>
+  ({ [field]: value }) =>
+    ifWrong(value === null, field, 'REQUIRED')
+
 const email: Check = ({ email: value }) =>
   ifWrong(value != null && !String(value).includes('@'), 'email', 'INVALID_FORMAT')
 
@@ -27,7 +33,7 @@ interface Rules {
 
 const rules: Readonly<Record<string, Rules>> = {
   createUser: { checks: [filled('name'), email], ids: [] },
-  updateUser: { checks: [filled('name'), email], ids: [possible('id')] },
+  updateUser: { checks: [notNull('name'), filled('name'), notNull('email'), email], ids: [possible('id')] },
   deleteUser: { checks: [], ids: [possible('id')] },
   linkAccount: {
     checks: [
@@ -37,7 +43,7 @@ const rules: Readonly<Record<string, Rules>> = {
     ],
     ids: [possible('userId')],
   },
-  updateAccount: { checks: [filled('displayName')], ids: [possible('id')] },
+  updateAccount: { checks: [notNull('displayName'), filled('displayName'), notNull('status')], ids: [possible('id')] },
   unlinkAccount: { checks: [], ids: [possible('id')] },
   syncProfile: { checks: [], ids: [possible('accountId')] },
   createJob: {

@@ -41,25 +41,35 @@ export function selectRows(view: View, typename: 'User' | 'Account' | 'Profile' 
       return row !== undefined && isSelected(view.people, typename as 'User', row, filter)
     })
   }
-  return rows.filter((row) =>
-    Object.entries(filter).every(([field, value]) => value == null || jobPredicates[field]?.(row, value)),
-  )
+  return rows.filter((row) => isJobSelected(row, filter))
 }
+
+const isJobSelected = (row: Row, filter: Filter): boolean =>
+  Object.entries(filter).every(([field, value]) => value == null || jobPredicates[field]?.(row, value) === true)
 
 const timeOf = (row: Row) => new Date(String(row['createdAt']))
 
 const jobPredicates: Readonly<Record<string, (row: Row, value: unknown) => boolean>> = {
   status: (row, value) => row['status'] === value,
   jobType: (row, value) => row['jobType'] === value,
+  ids: (row, value) => (value as string[]).includes(row.id),
+  statuses: (row, value) => (value as unknown[]).includes(row['status']),
+  jobTypes: (row, value) => (value as unknown[]).includes(row['jobType']),
+  and: (row, value) => (value as Filter[]).every((filter) => isJobSelected(row, filter)),
+  or: (row, value) => (value as Filter[]).some((filter) => isJobSelected(row, filter)),
+  not: (row, value) => !isJobSelected(row, value as Filter),
   createdAfter: (row, value) => timeOf(row) > (value as Date),
   createdBefore: (row, value) => timeOf(row) < (value as Date),
 }
 
 /** The events that a filter selects. */
-export function selectEvents(view: View, { types, resourceId }: Filter): Row[] {
+export function selectEvents(view: View, { types, resourceId, userId, createdAfter, createdBefore }: Filter): Row[] {
   return view.rows.Event.filter(
     (row) =>
       (types == null || (types as unknown[]).includes(row['type'])) &&
-      (resourceId == null || row['resourceId'] === resourceId),
+      (resourceId == null || row['resourceId'] === resourceId) &&
+      (userId == null || row['userId'] === userId) &&
+      (createdAfter == null || timeOf(row) > (createdAfter as Date)) &&
+      (createdBefore == null || timeOf(row) < (createdBefore as Date)),
   )
 }

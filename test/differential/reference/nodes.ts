@@ -54,10 +54,10 @@ const keysOf = (typename: string): readonly (readonly string[])[] =>
  */
 export function findEntity(view: View, reference: Readonly<Record<string, unknown>>): Row | Error | null {
   const type = nodeTypes.find(({ typename, isImported }) => isImported && typename === reference['__typename'])
-  if (!type || type.typename === 'Webhook') throw inputError('It has no type of an entity.')
+  if (!type || type.typename === 'Webhook') return inputError('It has no type of an entity.')
   const isValue = (value: unknown) => typeof value === 'string' || Number.isSafeInteger(value)
   const key = keysOf(type.typename).find((fields) => fields.every((field) => isValue(reference[field])))
-  if (!key) throw inputError('It has no key of its type.')
+  if (!key) return inputError('It has no key of its type.')
   if (!view.scopes.includes(type.scope)) return forbidden(type.scope)
   const rows = view.rows[type.typename]
   return rows.find((row) => key.every((field) => row[field] === String(reference[field]))) ?? null

@@ -32,7 +32,7 @@ export interface ReferenceContext {
 type Resolver = GraphQLFieldResolver<never, ReferenceContext, never>
 
 const byId =
-  (typename: 'User' | 'Account' | 'Job'): Resolver =>
+  (typename: 'User' | 'Account' | 'Profile' | 'EmailRecord' | 'Job' | 'ApiKey'): Resolver =>
   (_, { id }: { id: string }, { view }) =>
     view.byId[typename].get(id) ?? null
 
@@ -72,6 +72,9 @@ const resolversOf = (schema: GraphQLSchema): Readonly<Record<string, Resolver>> 
   'Query.user': byId('User'),
   'Query.account': byId('Account'),
   'Query.job': byId('Job'),
+  'Query.profile': byId('Profile'),
+  'Query.emailRecord': byId('EmailRecord'),
+  'Query.apiKey': byId('ApiKey'),
   'Query.users': listOf(schema, 'users', 'User'),
   'Query.accounts': listOf(schema, 'accounts', 'Account'),
   'Query.searchProfiles': listOf(schema, 'searchProfiles', 'Profile'),

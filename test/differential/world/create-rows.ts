@@ -4,8 +4,11 @@ import type { Database } from '../../../src/engine/db/database.ts'
 /** How many rows each tenant has. The ids of the rows are the same in each tenant, and the values are not. */
 export const counts = { users: 24, accounts: 40, jobs: 20 }
 
-/** An id without a prefix, which a user and an account have. */
-export const importedId = 'imported-1'
+/**
+ * Ids that a row of each type has, because imports and clients choose ids. Some have the prefix of one of the types.
+ * The rows with the first id belong to each other.
+ */
+export const sharedIds = ['imported-1', '77', 'usr_2', 'acc_3']
 
 /** Texts that have the same first 200 characters, which is what an index has. */
 const longNames = ['a', 'b'].map((end) => `${'𝒜x'.repeat(100)}${end}`)
@@ -26,8 +29,19 @@ export async function createRows({ prisma }: Pick<Database, 'prisma'>, tenantApp
   const maybe = <Value>(value: Value): Value | null => (below(3) === 0 ? null : value)
   const times = () => ({ createdAt: pick(days), updatedAt: pick(days) })
   const numbers = (length: number) => Array.from({ length }, (_, index) => index + 1)
+  const [first = '', ...others] = sharedIds
+  const idsOf = (prefix: string, count: number) => [
+    ...new Set([...numbers(count - 1).map((number) => `${prefix}_${number}`), ...sharedIds]),
+  ]
+  /** The last rows are below those with shared ids: the first id below the first, and others below the others. */
+  const idsBelow = (prefix: string, count: number) => [
+    ...numbers(count - sharedIds.length).map((number) => `${prefix}_${number}`),
+    first,
+    ...others.slice(1),
+    ...others.slice(0, 1),
+  ]
 
-  const userIds = [...numbers(counts.users - 1).map((number) => `usr_${number}`), importedId]
+  const userIds = idsOf('usr', counts.users)
   await prisma.user.createMany({
     data: userIds.map((id) => ({
       tenantAppId,
@@ -38,12 +52,14 @@ export async function createRows({ prisma }: Pick<Database, 'prisma'>, tenantApp
       ...times(),
     })),
   })
-  const accountIds = [...numbers(counts.accounts - 1).map((number) => `acc_${number}`), importedId]
+  const accountIds = idsOf('acc', counts.accounts).sort(
+    (one, other) => sharedIds.indexOf(one) - sharedIds.indexOf(other),
+  )
   const accounts = accountIds.map((id) => ({
     // The first users have most of the accounts, and some users have none.
     tenantAppId,
     id,
-    userId: pick(userIds.slice(0, 1 + below(userIds.length))),
+    userId: id === first ? first : pick(userIds.slice(0, 1 + below(userIds.length))),
     platform: pick(platforms),
     platformAccountId: `channel_${id}`,
     displayName: `@${pick(names)}`,
@@ -51,10 +67,11 @@ export async function createRows({ prisma }: Pick<Database, 'prisma'>, tenantApp
     ...times(),
   }))
   await prisma.account.createMany({ data: accounts })
-  const withProfile = accounts.filter(() => below(4) > 0)
+  const withProfile = accounts.filter(({ id }) => sharedIds.includes(id) || below(4) > 0)
+  const profileIds = idsBelow('prf', withProfile.length)
   const profiles = withProfile.map(({ id: accountId, platform, platformAccountId }, index) => ({
     tenantAppId,
-    id: `prf_${index + 1}`,
+    id: profileIds[index] as string,
     accountId,
     platform,
     platformAccountId,
@@ -87,12 +104,16 @@ export async function createRows({ prisma }: Pick<Database, 'prisma'>, tenantApp
   }))
   await prisma.profile.createMany({ data: profiles })
   const emails = profiles.flatMap(({ id: profileId }) =>
-    numbers(below(4)).map(() => ({ profileId, value: `${profileId}.${below(1_000)}@example.com` })),
+    numbers(sharedIds.includes(profileId) ? 1 : below(4)).map(() => ({
+      profileId,
+      value: `${profileId}.${below(1_000)}@example.com`,
+    })),
   )
+  const emailIds = idsBelow('eml', emails.length)
   await prisma.emailRecord.createMany({
     data: emails.map((email, index) => ({
       tenantAppId,
-      id: `eml_${index + 1}`,
+      id: emailIds[index] as string,
       ...email,
       type: maybe(pick(['work', 'personal'])),
       isVerified: below(2) === 0,
@@ -101,9 +122,9 @@ export async function createRows({ prisma }: Pick<Database, 'prisma'>, tenantApp
     })),
   })
   await prisma.job.createMany({
-    data: numbers(counts.jobs).map((number) => ({
+    data: idsOf('job', counts.jobs).map((id, number) => ({
       tenantAppId,
-      id: `job_${number}`,
+      id,
       jobType: pick(['fetch_content', 'render', null]),
       status: pick(['SUCCEEDED', 'FAILED', 'CANCELLED', 'PENDING'] as const),
       attempts: below(4),

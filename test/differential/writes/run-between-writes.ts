@@ -7,6 +7,7 @@ import { refill } from '../mutations/run-mutation.ts'
 import { executeReference } from '../reference/reference.ts'
 import { orderedTexts, orderTexts, readTables, type Tables } from '../reference/tables.ts'
 import { createView } from '../reference/view.ts'
+import { sharedIds } from '../world/create-rows.ts'
 import type { World } from '../world/world.ts'
 
 const rounds = 4
@@ -38,13 +39,23 @@ const changes: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
+/** A change by SQL, of a row that exists. Half of them are of a row whose id rows of other types have too. */
+function pickChange(tables: Tables, { below, pick }: Random) {
+  const typename = pick(Object.keys(changes))
+  const all = tables[typename as 'User'].map((row) => row.id)
+  const shared = all.filter((id) => sharedIds.includes(id))
+  const ids = shared.length > 0 && below(2) === 0 ? shared : all
+  return { sql: pick(changes[typename] ?? []), id: ids.length === 0 ? 'nobody' : pick(ids), number: String(below(10)) }
+}
+
 /** Writes a few times, by mutations and by SQL. Returns descriptions of what was written. */
 async function writeSome({ app, writers }: World, tables: Tables, random: Random): Promise<string[]> {
   const { below, pick } = random
+  const [full] = writers
+  if (!full) throw new Error('The world has no writers')
+  const { tenantAppId } = full.holder
   const written: string[] = []
   for (let left = 1 + below(3); left > 0; left -= 1) {
-    const [full] = writers
-    if (!full) throw new Error('The world has no writers')
     if (below(3) === 0) {
       const name = pick(Object.keys(inputs))
       const type = `${name.charAt(0).toUpperCase()}${name.slice(1)}Input`
@@ -53,13 +64,12 @@ async function writeSome({ app, writers }: World, tables: Tables, random: Random
       await app.graphql(full.credentials, query, { input })
       written.push(`${name} ${JSON.stringify(input)}`)
     } else {
-      const typename = pick(Object.keys(changes))
-      const rows = tables[typename as 'User']
-      const id = rows.length === 0 ? 'nobody' : pick(rows).id
-      const [sql, number] = [pick(changes[typename] ?? []), String(below(10))]
-      const { tenantAppId } = full.holder
-      await app.database.prisma.$executeRawUnsafe(sql, tenantAppId, id, number)
-      written.push(`${sql} with ${id}, ${number}`)
+      const together = Array.from({ length: 1 + below(3) }, () => pickChange(tables, random))
+      const { prisma } = app.database
+      await prisma.$transaction(
+        together.map(({ sql, id, number }) => prisma.$executeRawUnsafe(sql, tenantAppId, id, number)),
+      )
+      written.push(together.map(({ sql, id, number }) => `${sql} with ${id}, ${number}`).join('\n  and '))
     }
   }
   return written

@@ -1,7 +1,7 @@
 import type { DataModel } from '../../../engine/db/data-model.ts'
 import type { JobStatus } from '../../../engine/db/generated/prisma/enums.ts'
-import { type Condition, createClause } from '../../../engine/db/read/list.ts'
 import { createOwnerships } from '../../../engine/db/read/owner.ts'
+import { createClause } from '../../../engine/db/read/where.ts'
 import { type Statement, statement, write } from '../../../engine/db/statement.ts'
 import { type Arity, unnestRows } from '../../../engine/db/write/unnest.ts'
 import { isSuspended, suspendedTenants } from '../../tenant/suspension.ts'
@@ -238,22 +238,22 @@ const changes = {
 
 export type BulkTransition = keyof typeof changes
 
-/** The jobs of a tenant that can make a transition and meet the conditions. */
+/** The jobs of a tenant that can make a transition and are selected. */
 export interface JobSelection {
   readonly tenantAppId: string
   readonly transition: BulkTransition
   /** States in which the transition is possible. */
   readonly states: readonly JobStatus[]
-  /** Conditions on other fields than the state. */
-  readonly conditions: readonly Condition[]
+  /** Which jobs, as Prisma Client takes it. */
+  readonly where: object
 }
 
 /** Returns the functions that return the statements of bulk actions. */
 export function createBulkStatements(model: DataModel) {
   const ownershipOf = createOwnerships(model)
 
-  function clauseOf({ tenantAppId, transition, states, conditions }: JobSelection) {
-    const { parts, parameters, parameter } = createClause(model, 'Job', ownershipOf({ tenantAppId }), conditions)
+  function clauseOf({ tenantAppId, transition, states, where }: JobSelection) {
+    const { parts, parameters, parameter } = createClause(model, 'Job', ownershipOf({ tenantAppId }), where)
     const all = [...parts, ...changes[transition].where]
     // The embedded database knows the list types that exist when it starts. On its first start that is before the
     // migrations.

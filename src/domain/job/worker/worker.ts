@@ -37,6 +37,13 @@ export interface Worker {
    * Must be called by the listener of the error.
    */
   crash(error: unknown): WorkerCrash
+  /**
+   * Whether a handler runs the code that calls this, also by its timers and promises. After a crash the process itself
+   * does.
+   */
+  isInHandler(): boolean
+  /** The jobs that run, unless the worker stops. */
+  running(): readonly LoggedJob[]
 }
 
 export interface WorkerCrash {
@@ -58,6 +65,7 @@ export function startWorker(options: WorkerOptions): Worker {
   const alarm = createAlarm()
   const turns = createTurns(handlers.keys())
   const stopping = new AbortController()
+  let hasCrashed = false
 
   async function claim(): Promise<boolean> {
     const limit = concurrency - running.size
@@ -128,6 +136,7 @@ export function startWorker(options: WorkerOptions): Worker {
       watch.stop()
     },
     crash(error) {
+      hasCrashed = true
       stopping.abort()
       const held = [...running.values()]
       const source = running.get(current.getStore()?.leaseToken ?? '')
@@ -137,6 +146,8 @@ export function startWorker(options: WorkerOptions): Worker {
       )
       return { jobs: held.map(loggedJob), culprit: culprit && loggedJob(culprit), recorded }
     },
+    isInHandler: () => !hasCrashed && current.getStore() !== undefined,
+    running: () => (signal.aborted ? [] : [...running.values()].map(loggedJob)),
   }
 }
 

@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { compactVerify, createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
+import { LRUCache } from 'lru-cache'
 import { fetch } from 'undici'
 import { z } from 'zod'
 import { OperatorError } from '../../errors.ts'
@@ -16,6 +18,15 @@ const timeoutMilliseconds = 5_000
 /** How old the keys must be before a token with an unknown key makes the gateway read them again. */
 const minAgeMilliseconds = 1_000
 
+/**
+ * How many tokens with keys that were never looked for wait until the keys may be read again. Others are refused at
+ * once: many such tokens must not keep requests open.
+ */
+const maxWaiting = 10
+
+/** How many unknown keys are remembered. */
+const maxUnknown = 1_000
+
 /** The pause after the keys could not be read. */
 const cooldownMilliseconds = 5_000
 
@@ -28,6 +39,8 @@ const maxFileAgeMilliseconds = 60_000
 export interface IssuerKeysOptions {
   readonly log: Logger
   readonly allowPrivateNetworks: AllowedNetworks
+  /** The clock, in milliseconds, that says how old keys are. */
+  readonly now?: () => number
 }
 
 /**
@@ -69,7 +82,7 @@ interface Ages {
 /** The keys that `read` returns, read again when they are old, and for a token whose key is unknown. */
 function keysOf(
   read: () => Promise<unknown>,
-  { log }: IssuerKeysOptions,
+  { log, now = () => performance.now() }: IssuerKeysOptions,
   source: object,
   { maxAge, cooldown, first }: Ages = { maxAge: maxAgeMilliseconds, cooldown: cooldownMilliseconds },
 ): JWTVerifyGetKey {
@@ -78,11 +91,11 @@ function keysOf(
   let failure: { readonly error: unknown; readonly at: number } | undefined
   let reading: Promise<void> | undefined
   let shownUnusable = ''
-  const isOlder = (maxAge: number) => performance.now() - readAt >= maxAge
+  const isOlder = (maxAge: number) => now() - readAt >= maxAge
 
   function use({ find, unusable }: UsableKeys): void {
     keys = find
-    readAt = performance.now()
+    readAt = now()
     failure = undefined
     const names = unusable.join(', ')
     if (names !== shownUnusable && names !== '') {
@@ -92,12 +105,12 @@ function keysOf(
   }
 
   async function refresh(): Promise<void> {
-    if (failure && performance.now() - failure.at < cooldown) return
+    if (failure && now() - failure.at < cooldown) return
     reading ??= read()
       .then(usableKeys)
       .then(use)
       .catch((error: unknown) => {
-        failure = { error, at: performance.now() }
+        failure = { error, at: now() }
         log.warn({ err: error, ...source }, 'the keys of a trusted issuer could not be read')
       })
       .finally(() => {
@@ -106,15 +119,36 @@ function keysOf(
     await reading
   }
 
+  /** The ids of keys for which the keys were read again, and which they did not have. */
+  const unknown = new LRUCache<string, true>({ max: maxUnknown })
+  let waiting = 0
+
+  /** Waits until the keys may be read again, for a key that may have been published since they were read. */
+  async function waitForAge(): Promise<void> {
+    waiting += 1
+    try {
+      // A timer can end a moment early.
+      await sleep(minAgeMilliseconds - (now() - readAt) + 5)
+    } finally {
+      waiting -= 1
+    }
+  }
+
   if (first) use(first)
   return async (...token) => {
     if (isOlder(maxAge)) await refresh()
+    const id = String(token[0].kid)
     try {
       if (keys) return await keys(...token)
     } catch (error) {
-      if (!isOlder(minAgeMilliseconds)) throw error
+      if (!isOlder(minAgeMilliseconds)) {
+        if (unknown.has(id) || waiting >= maxWaiting) throw error
+        await waitForAge()
+      }
+      unknown.set(id, true)
     }
-    await refresh()
+    // Another token that waited may have had them read.
+    if (isOlder(minAgeMilliseconds)) await refresh()
     // The keys may have the one of the token by now.
     if (failure) throw failure.error
     if (!keys) throw new errors.JWKSNoMatchingKey()

@@ -209,6 +209,11 @@ function readScripts(folder: string, names: readonly string[]): Map<string, stri
   return new Map(names.map((name) => [name, readFileSync(path.join(folder, name, 'migration.sql'), 'utf8')]))
 }
 
+/** The scripts of all migrations of this version, in order, by their names. */
+export function readMigrationScripts(): Map<string, string> {
+  return readScripts(migrationsFolder, migrationNames(migrationsFolder))
+}
+
 /** Compares the migrations folder with the database: at most two statements. */
 export async function readMigrationStatus(sql: Sql): Promise<MigrationStatus> {
   const known = migrationNames(migrationsFolder)
@@ -311,7 +316,7 @@ function finishing(
         WHERE migration_name = '${name}' AND finished_at IS NULL AND rolled_back_at IS NULL`
       try {
         if (isConcurrent(script)) {
-          for (const statement of await splitConcurrent(sql, script)) await connector.runScript(statement)
+          await runConcurrent(connector, sql, script)
           await connector.runScript(finish)
         } else await apply(script, finish)
       } catch (error) {
@@ -330,7 +335,10 @@ function failureOf(name: string, script: string, error: unknown): string {
   )
 }
 
-const file = path.resolve(import.meta.dirname, '../../../../prisma/contract.sql')
+/** The script that drops what only gateways of the previous release need. */
+export function readContractScript(): string {
+  return readFileSync(path.join(prismaFolder, 'contract.sql'), 'utf8')
+}
 
 const listFound = statement(`
   SELECT name FROM unnest($1::text[]) AS name
@@ -338,7 +346,7 @@ const listFound = statement(`
 
 /** The indexes and functions of a database that only gateways of the previous release need. */
 export async function readContractions(sql: Sql): Promise<string[]> {
-  const names = [...readFileSync(file, 'utf8').matchAll(/^DROP (?:INDEX|FUNCTION).* "(\w+)"/gm)].map(
+  const names = [...readContractScript().matchAll(/^DROP (?:INDEX|FUNCTION).* "(\w+)"/gm)].map(
     ([, name]) => name as string,
   )
   return (await sql.query(listFound, [names])).map(([name]) => String(name))
@@ -353,8 +361,13 @@ export async function mayHavePreviousRelease(sql: Sql): Promise<boolean> {
 }
 
 /** Drops what only gateways of the previous release need. It can be repeated. */
-export async function contract({ runScript }: Pick<Connector, 'runScript'>, sql: Sql): Promise<void> {
-  for (const one of await splitConcurrent(sql, readFileSync(file, 'utf8'))) await runScript(one)
+export async function contract(connector: Pick<Connector, 'runScript'>, sql: Sql): Promise<void> {
+  await runConcurrent(connector, sql, readContractScript())
+}
+
+/** Runs a script with CONCURRENTLY: its statements one by one. */
+export async function runConcurrent(connector: Pick<Connector, 'runScript'>, sql: Sql, script: string): Promise<void> {
+  for (const one of await splitConcurrent(sql, script)) await connector.runScript(one)
 }
 
 /**

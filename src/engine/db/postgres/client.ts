@@ -38,13 +38,24 @@ function acceptsTls(config: ServerConfig): Promise<boolean> {
 
 type OnConnect = (error: Error | null, client?: pg.Client) => void
 
+/** The first byte of what a PostgreSQL server sends to a new connection: a message, or whether it accepts TLS. */
+const firstBytes = new Set('RENSv')
+
+/** What another server sends to a new connection. */
+class NoPostgres extends Error {
+  override readonly name = 'NoPostgres'
+}
+
 /** A connection whose failure to connect is a {@link ConnectError}, whatever the reason. */
 export class Client extends pg.Client {
+  private refusal: NoPostgres | undefined
+
   constructor(config?: string | ServerConfig) {
     super(config)
     const { prefersTls = false, requiresChannelBinding = false } = Object(config) as ServerConfig
     const connect = this.connect.bind(this) as (done: OnConnect) => void
     const connectTo = (done: OnConnect) => {
+      this.refuseOthers()
       try {
         connect((error) => done(error && this.fail(error), this))
       } catch (error) {
@@ -61,6 +72,17 @@ export class Client extends pg.Client {
       if (done) return void connectOrFail(done)
       return new Promise((resolve, reject) => void connectOrFail((error) => (error ? reject(error) : resolve(this))))
     }) as pg.Client['connect']
+  }
+
+  /** Ends the connection to a server that is not PostgreSQL. Its data would make node-postgres wait for more. */
+  private refuseOthers(): void {
+    const { stream } = this.connection
+    stream.once('data', (data: Buffer) => {
+      const text = data.toString('latin1')
+      if (firstBytes.has(text.charAt(0))) return
+      this.refusal = new NoPostgres(JSON.stringify(text.slice(0, 40)))
+      stream.destroy(this.refusal)
+    })
   }
 
   private goWithoutTls(): void {
@@ -83,7 +105,9 @@ export class Client extends pg.Client {
       connection.once(name, refuse)
   }
 
-  private fail(error: Error): ConnectError {
+  private fail(failure: Error): ConnectError {
+    // node-postgres has its own error if it expects to hear whether the server accepts TLS.
+    const error = this.refusal ?? failure
     // If this side ends the handshake, because a password is missing, the server would wait for a minute.
     this.connection.stream.destroy()
     answers.delete(addressOf(this))
@@ -95,6 +119,7 @@ export class Client extends pg.Client {
 function explain(error: Error, { host, port, user, password }: pg.Client): string {
   const { message, code, syscall, severity } = error as pg.DatabaseError & NodeJS.ErrnoException
   const server = `${host}:${port}`
+  if (error instanceof NoPostgres) return `${server} is not a PostgreSQL server: it sent ${message}`
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `the host of ${server} is unknown`
   if (code === 'ECONNREFUSED' || code === 'ENOENT') return `nothing answers at ${server}`
   if (syscall !== undefined || error instanceof AggregateError) return `nothing answers at ${server} (${code})`
@@ -106,7 +131,7 @@ function explain(error: Error, { host, port, user, password }: pg.Client): strin
   if (code === '28P01') return `${server} rejected the password of the role ${user}`
   if (severity !== undefined) return `${server} refused the connection: ${message} (${code})`
   if (/^(timeout expired|Connection terminated)/.test(message)) {
-    return `${server} closed the connection or did not answer in time`
+    return `${server} closed the connection or did not answer in time, as a server that is not PostgreSQL does`
   }
   // Node adds advice about its own options.
   return `${server}: ${message.replace(/; if the root CA is .*/, '. Set sslrootcert to the certificate of its authority')}`

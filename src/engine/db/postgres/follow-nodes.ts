@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
 import type { DatabaseNode, NodeObserver, OpenTransaction, Send, StatementResult } from '../driver.ts'
 import { ConnectError, isDivisionByZero, isServerLost, isUnknownObject } from '../errors.ts'
@@ -128,8 +129,28 @@ function localize({ text, isShortRead = false }: Statement, parts: readonly Loca
   return statement(parts.map((part) => `(${withTables(text, part)})`).join(' UNION ALL '), { isShortRead })
 }
 
-/** How many trees are read from the tables of a shard. Each connection to the node keeps their plans. */
+/** How many trees are read from the tables of a shard. Each connection to the node keeps their plans for a while. */
 const maxTrees = 8
+
+/**
+ * Creates a function that returns the statement which reads a tree from the tables of a shard; undefined for another
+ * statement. A shard has the statements of the trees that were read last.
+ *
+ * @param isPlaced a condition: fails if the node does not have the shard any more
+ */
+export function createTrees(local: LocalTables, isPlaced: string): (sent: Statement) => Statement | undefined {
+  // By the text, because equal trees can be different objects: prepared documents come and go.
+  const trees = new LRUCache<string, Statement>({ max: maxTrees })
+  return (sent) => {
+    if (!sent.isTree) return undefined
+    const known = trees.get(sent.text)
+    if (known) return known
+    const text = `SELECT * FROM (${withTables(sent.text, local)}) AS tree WHERE ${isPlaced}`
+    const tree = statement(text, { isShortRead: sent.isShortRead === true })
+    trees.set(sent.text, tree)
+    return tree
+  }
+}
 
 /**
  * The node of a shard, of whose tables it reads trees: Citus, which plans these at each execution, does not see them.
@@ -142,19 +163,8 @@ function nodeOfShard(
   { id, group }: ShardRow,
   onMoved: () => void,
 ): DatabaseNode {
-  const trees = new WeakMap<Statement, Statement>()
-  let count = 0
   const isPlaced = `(SELECT 1 / count(*) FROM pg_dist_placement WHERE shardid = ${id} AND groupid = ${group}) = 1`
-
-  function treeOf(sent: Statement): Statement | undefined {
-    const known = trees.get(sent)
-    if (known || !sent.isTree || count >= maxTrees) return known
-    count += 1
-    const text = `SELECT * FROM (${withTables(sent.text, local)}) AS tree WHERE ${isPlaced}`
-    const tree = statement(text, { isShortRead: sent.isShortRead === true })
-    trees.set(sent, tree)
-    return tree
-  }
+  const treeOf = createTrees(local, isPlaced)
 
   return {
     ...node,

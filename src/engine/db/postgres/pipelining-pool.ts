@@ -3,8 +3,21 @@ import pg from 'pg'
 import { isStalePlan } from '../errors.ts'
 import { Client } from './client.ts'
 
-/** PostgreSQL's code for a write on a standby. */
+/** PostgreSQL's code for a write in a read-only transaction, as all those of a standby are. */
 const readOnlyCode = '25006'
+
+/** Whether a write failed because its transaction is read-only. */
+export function isReadOnly(error: object): boolean {
+  return 'code' in error && error.code === readOnlyCode
+}
+
+/** The class of the connections of a pool. */
+export type ConnectionClass = new (
+  config?: string | pg.ClientConfig,
+) => pg.Client & {
+  /** Called when a write found a read-only transaction: the server is a standby. Ends all connections of the class. */
+  refuseServer(error: Error): void
+}
 
 /** How many prepared statements a connection keeps. Each costs memory on the server. */
 const maxPrepared = 200
@@ -39,7 +52,7 @@ function createPreparedStatements(connection: pg.Connection): LRUCache<string, t
  *
  * @param connectMilliseconds how long opening a connection may take
  */
-export function createConnectionClass(connectMilliseconds: number): typeof pg.Client {
+export function createConnectionClass(connectMilliseconds: number): ConnectionClass {
   /** Ends each open connection as soon as it has no statement. */
   const retireOpen = new Set<() => void>()
   return class Connection extends Client {
@@ -63,7 +76,7 @@ export function createConnectionClass(connectMilliseconds: number): typeof pg.Cl
       const query = this.query.bind(this) as (...args: unknown[]) => unknown
       const fail = (error: Error) => {
         if (error.message === 'Query read timeout') this.end().catch(() => undefined)
-        if ('code' in error && error.code === readOnlyCode) for (const retireOne of retireOpen) retireOne()
+        if (isReadOnly(error)) this.refuseServer(error)
       }
       const end = (error?: Error) => {
         pending -= 1
@@ -99,6 +112,10 @@ export function createConnectionClass(connectMilliseconds: number): typeof pg.Cl
         }
         return send(...statement, settleOrPrepare)
       }) as pg.Client['query']
+    }
+
+    refuseServer(_error: Error): void {
+      for (const retireOne of retireOpen) retireOne()
     }
   }
 }

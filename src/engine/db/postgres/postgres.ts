@@ -27,6 +27,9 @@ type PostgresOptions = PostgresObservers &
  */
 const lateMilliseconds = 1_000
 
+/** The connections for a probe and for the checks of the log, of which two run at a time (limits/fair-queue.ts). */
+const connectionsForProbes = 3
+
 /** A gateway that hangs within a transaction must not hold its locks for longer. */
 const idleInTransactionMilliseconds = 30_000
 
@@ -54,7 +57,7 @@ export function openPostgres(url: string, options: PostgresOptions): Driver {
       ? openPool(settings, sizes, onIdleError)
       : openTransactionPool(connectionSettings(url, timeouts), sizes, onIdleError)
   const pool = open(timeouts)
-  const probing = open({ ...timeouts, size: 1 })
+  const probing = open({ ...timeouts, size: connectionsForProbes })
   const replicas = openReplicas(settings, timeouts, options)
   const nodes = followNodes(pool, (node, sizes) => {
     const own = { ...timeouts, ...sizes }

@@ -79,9 +79,19 @@ function addressOf({ host, port }: ServerConfig): string {
  * READ COMMITTED fail when rows change, without `array_nulls` a null in a list is the text NULL, and
  * `gin_fuzzy_search_limit` hides rows of searches. Settings that an ordinary role cannot change are reasons not to be
  * ready (write-problems.ts).
+ *
+ * Another client of a pooler may have left a session with other settings. Those that the operator chooses are set to
+ * null here: to the default that a new session has.
  */
-export function sessionSettings(settings: Readonly<Record<string, string>>): Record<string, string> {
+export function sessionSettings(settings: Readonly<Record<string, string>>): Record<string, string | null> {
   return {
+    // The first two, because both set the role.
+    session_authorization: null,
+    role: null,
+    row_security: null,
+    lock_timeout: null,
+    synchronous_commit: null,
+    client_encoding: 'UTF8',
     TimeZone: 'UTC',
     DateStyle: 'ISO, MDY',
     IntervalStyle: 'postgres',
@@ -95,15 +105,27 @@ export function sessionSettings(settings: Readonly<Record<string, string>>): Rec
     plan_cache_mode: 'force_generic_plan',
     jit: 'off',
     extra_float_digits: '1',
-    default_transaction_isolation: 'read committed',
     statement_timeout: '0',
     idle_in_transaction_session_timeout: '0',
     ...settings,
   }
 }
 
+/** Settings of the transactions of a session, which come too late within a transaction. */
+const settingsOfTransactions = {
+  default_transaction_isolation: 'read committed',
+  default_transaction_read_only: null,
+}
+
+/** The statements that make settings; null is the default of a new session. */
+export function setAll(how: 'SET' | 'SET LOCAL', settings: Readonly<Record<string, string | null>>): string[] {
+  return Object.entries(settings).map(
+    ([name, value]) => `${how} ${name} ${value === null ? 'TO DEFAULT' : `= '${value}'`}`,
+  )
+}
+
 /** The schema of all tables. Prisma Client names it in its statements. */
-const schema = 'public'
+export const schema = 'public'
 
 /**
  * Returns a function that sets up each new session. It sends SET statements, because PgBouncer rejects most settings
@@ -119,7 +141,7 @@ export function setUpSession(
   settings: Readonly<Record<string, string>>,
   onDistributed: () => void = () => undefined,
 ): (client: pg.ClientBase) => Promise<unknown> {
-  const script = Object.entries(sessionSettings(settings)).map(([name, value]) => `SET ${name} = '${value}'`)
+  const script = setAll('SET', { search_path: null, ...sessionSettings(settings), ...settingsOfTransactions })
   script.push(
     "SELECT current_setting('server_encoding') AS encoding, current_schema() AS schema, current_setting('search_path') AS path, to_regclass('pg_catalog.pg_dist_partition') AS citus",
   )

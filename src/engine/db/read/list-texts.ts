@@ -1,8 +1,8 @@
 import type { DataModel, Model, Table } from '../data-model.ts'
-import { type Condition, createClause, hasSearchedText, isComposed, type ListRequest } from './list.ts'
 import { type Direction, opposite } from './order.ts'
 import type { Ownership } from './owner.ts'
-import { maxLimit, type Window } from './page.ts'
+import { type ListRequest, maxLimit, type Window } from './page.ts'
+import { type Clause, createClause, traitsOf } from './where.ts'
 
 // The statements that read and count the rows of lists.
 
@@ -13,7 +13,7 @@ import { maxLimit, type Window } from './page.ts'
  */
 export function pageText(model: DataModel, of: Model, columns: string, owned: Ownership, request: ListRequest) {
   const table = model(of)
-  const clause = createClause(model, of, owned, request.conditions)
+  const clause = createClause(model, of, owned, request.where)
   const [ofOwner, conditions] = [owned.conditionOn(of), clause.parts.slice(1)]
   const positions = positionParts(clause, table, request)
   const limit = `$${clause.parameters.length + 1}::integer`
@@ -23,7 +23,8 @@ export function pageText(model: DataModel, of: Model, columns: string, owned: Ow
   // The planner estimates from the inner limit, which is a constant. The outer limit is a parameter, so that the text
   // is the same for every page size. Without the inner limit PostgreSQL would plan the statement again each time.
   const page = from([...clause.parts, ...positions], maxLimit)
-  if (!isFoundNearby(request)) return { text: `SELECT ${columns} FROM (${page}) AS page LIMIT ${limit}`, parameters }
+  if (!isFoundNearby(model, of, request))
+    return { text: `SELECT ${columns} FROM (${page}) AS page LIMIT ${limit}`, parameters }
   const isComplete = `((SELECT count(*) FROM found) >= ${limit} OR (SELECT count(*) FROM nearby) < ${maxNearby})`
   const text =
     `WITH nearby AS MATERIALIZED (${from([ofOwner, ...positions], maxNearby)}), found AS MATERIALIZED ` +
@@ -41,9 +42,9 @@ const maxNearby = 1_000
  * index of texts would return all the rows that have it. PostgreSQL knows which texts are frequent only while its
  * statistics are right.
  */
-function isFoundNearby({ conditions, order }: ListRequest): boolean {
-  const isSimple = (condition: Condition) => condition.is !== 'some' && !isComposed(condition)
-  return order.ties === undefined && conditions.some(hasSearchedText) && conditions.every(isSimple)
+function isFoundNearby(model: DataModel, of: Model, { where, order }: ListRequest): boolean {
+  const { hasSearchedText, readsRelations, isComposed } = traitsOf(model, of, where)
+  return order.ties === undefined && hasSearchedText && !readsRelations && !isComposed
 }
 
 /** An expression that rows are ordered by, and its direction. */
@@ -69,11 +70,7 @@ export function sortingOf(table: Table, window: Pick<Window, 'order' | 'directio
 }
 
 /** The conditions of a window: rows above one position and below another, by the first key. */
-export function positionParts(
-  { parameter }: ReturnType<typeof createClause>,
-  table: Table,
-  window: Omit<Window, 'limit'>,
-): string[] {
+export function positionParts({ parameter }: Clause, table: Table, window: Omit<Window, 'limit'>): string[] {
   const keys = sortKeysOf(table, window)
   return [['>', window.above] as const, ['<', window.below] as const].flatMap(([sign, position]) => {
     if (!position) return []
@@ -95,9 +92,9 @@ export function positionParts(
   })
 }
 
-/** The statement that counts the rows that meet the conditions. */
-export function countText(model: DataModel, of: Model, owned: Ownership, conditions: readonly Condition[]) {
-  const clause = createClause(model, of, owned, conditions)
+/** The statement that counts the rows that are selected. */
+export function countText(model: DataModel, of: Model, owned: Ownership, where: object) {
+  const clause = createClause(model, of, owned, where)
   const text = `SELECT count(*) FROM "${model(of).name}" WHERE ${clause.parts.join(' AND ')}`
   return { text, parameters: clause.parameters }
 }

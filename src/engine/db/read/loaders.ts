@@ -4,14 +4,16 @@ import type { Model } from '../data-model.ts'
 import { isStatementTimeout } from '../errors.ts'
 import type { Sql } from '../sql.ts'
 import { isPossibleId } from '../storable.ts'
-import { type Condition, hasSearchedText, isComposed, isSearch, type ListRequest } from './list.ts'
-import { conditionsOfRelation, createNestedLists, type RelatedRows } from './nested-list.ts'
+import { createNestedLists, type RelatedRows, whereOfRelation } from './nested-list.ts'
 import type { Order } from './order.ts'
 import type { Owner } from './owner.ts'
+import type { ListRequest } from './page.ts'
 import type { Reads, ValueCount } from './reads.ts'
 import { type Branch, noBranches, noPlan, type ReadPlan, type Relation, type SelectedRow } from './relation.ts'
+import type { ReadArguments } from './selected.ts'
 import { keyOf, type StatsPart, type StatsResult } from './stats.ts'
-import type { Level } from './tree.ts'
+import type { Level, Tree } from './tree.ts'
+import type { Traits } from './where.ts'
 
 /** The reads of one request. They return rows of one owner only. */
 export interface Loaders {
@@ -29,25 +31,26 @@ export interface Loaders {
   restrict<Result>(relation: Relation<Model, Result>, rows: RelatedRows): Relation<Model, Result>
   /** Counts the rows of a relation. Counts of the same relation in one turn of the event loop are one statement. */
   countRelated(relation: Relation, key: string): Promise<number>
+  /** Reads rows in the terms of Prisma Client, with one statement. They are no rows of the plan of the request. */
+  find(model: Model, args: ReadArguments): Promise<Record<string, unknown>[]>
+  /** The list that arguments of Prisma Client ask for. */
+  requestOf(model: Model, args: ReadArguments): ListRequest
   /** Reads rows of a list, with one statement. */
   list<M extends Model>(model: M, request: ListRequest): Promise<SelectedRow<M>[]>
   /** Whether a list has a row in a window, with one statement. */
   hasRow(model: Model, request: ListRequest): Promise<boolean>
-  /** Counts the rows that meet the conditions, with one statement. */
-  count(model: Model, conditions: readonly Condition[]): Promise<number>
+  /** Counts the rows that are selected, with one statement. */
+  count(model: Model, where: object): Promise<number>
   /**
-   * About how many rows meet the conditions, as PostgreSQL plans to read them; null if it would estimate that from
+   * About how many rows are selected, as PostgreSQL plans to read them; null if it would estimate that from
    * texts of other tenants.
    */
-  estimate(model: Model, conditions: readonly Condition[]): Promise<number | null>
+  estimate(model: Model, where: object): Promise<number | null>
   /**
-   * Returns a function that reads parts of the statistics of the rows that meet the conditions. Parts of one turn of
+   * Returns a function that reads parts of the statistics of the rows that are selected. Parts of one turn of
    * the event loop are one statement.
    */
-  stats(
-    model: Model,
-    conditions: readonly Condition[],
-  ): <Part extends StatsPart>(part: Part) => Promise<StatsResult<Part>>
+  stats(model: Model, where: object): <Part extends StatsPart>(part: Part) => Promise<StatsResult<Part>>
   /** Counts the rows for each value of a field, with one statement. */
   countBy(model: Model, field: string): Promise<readonly ValueCount[]>
   /** Makes later reads return only the id and the fields of the plan. Before this call, rows have all fields. */
@@ -102,8 +105,27 @@ export function createLoaders(sql: Sql, reads: Reads, owner: Owner, limits: Read
     )
   }
 
-  const queueFor = (model: Model, rows: number) =>
-    rows > maxObjects && limits.longModels.has(model) && reads.hasObjects(model, plan) ? limits.objects : atOnce
+  const queueFor = (model: Model, rows: number, followed = plan) =>
+    rows > maxObjects && limits.longModels.has(model) && reads.hasObjects(model, followed) ? limits.objects : atOnce
+
+  function readList(
+    model: Model,
+    request: ListRequest,
+    followed: ReadPlan,
+    branches: readonly Branch[],
+  ): Promise<Tree> {
+    const read = () => reads.list(sql, model, owner, request, { plan: followed, branches, onReceived })
+    const traits = [reads.traitsOf(model, request.where), ...traitsBelow(branches)]
+    const queued = isLong(request.order, traits) ? limits.search : queueFor(model, request.limit, followed)
+    return orTooExpensive(traits, queued(read), request.order)
+  }
+
+  const traitsOfRelation = (relation: Relation) => reads.traitsOf(relation.model, whereOfRelation(relation))
+
+  /** The traits of the nested lists that are read together with the rows above. */
+  function traitsBelow(branches: readonly Branch[]): Traits[] {
+    return branches.flatMap((branch) => [traitsOfRelation(branch.relation), ...traitsBelow(branch.branches)])
+  }
 
   function remember({ relation, keys, rows }: Level): void {
     const values = read.get(relation) ?? new Map<string, unknown>()
@@ -118,9 +140,9 @@ export function createLoaders(sql: Sql, reads: Reads, owner: Owner, limits: Read
     const possible = keys.filter(isPossibleId)
     if (possible.length === 0) return keys.map(grouped(relation, []))
     const read = () => reads.related(sql, relation, owner, possible, { plan, branches, onReceived })
-    const conditions = [...conditionsOfRelation(relation), ...conditionsBelow(branches)]
-    const queued = conditions.some(isSearch) ? limits.search : queueFor(relation.model, possible.length)
-    const { rows, levels } = await orTooExpensive(conditions, queued(read))
+    const traits = [traitsOfRelation(relation), ...traitsBelow(branches)]
+    const queued = traits.some(({ isSearch }) => isSearch) ? limits.search : queueFor(relation.model, possible.length)
+    const { rows, levels } = await orTooExpensive(traits, queued(read))
     for (const level of levels) remember(level)
     return keys.map(grouped(relation, rows))
   }
@@ -138,7 +160,7 @@ export function createLoaders(sql: Sql, reads: Reads, owner: Owner, limits: Read
   async function countAll(relation: Relation, keys: readonly string[]): Promise<number[]> {
     const possible = keys.filter(isPossibleId)
     const counting = limits.search(() => reads.countRelated(sql, relation, owner, possible))
-    const counts = await orTooExpensive(conditionsOfRelation(relation), counting)
+    const counts = await orTooExpensive([traitsOfRelation(relation)], counting)
     return keys.map((key) => counts.get(key) ?? 0)
   }
 
@@ -165,31 +187,34 @@ export function createLoaders(sql: Sql, reads: Reads, owner: Owner, limits: Read
       },
       restrict,
       countRelated: (relation, key) => counterOf(relation).load(key),
+      async find(model, args) {
+        const { plan: ownPlan, branches: ownBranches, toResults } = reads.planOf(model, args)
+        return toResults(await readList(model, reads.requestOf(model, args), ownPlan, ownBranches))
+      },
+      requestOf: reads.requestOf,
       async list(model, request) {
-        const read = () => reads.list(sql, model, owner, request, { plan, branches, onReceived })
-        const conditions = [...request.conditions, ...conditionsBelow(branches)]
-        const queued = isLong(request.order, conditions) ? limits.search : queueFor(model, request.limit)
-        const { rows, levels } = await orTooExpensive(conditions, queued(read), request.order)
+        const { rows, levels } = await readList(model, request, plan, branches)
         for (const level of levels) remember(level)
         return rows as never
       },
       hasRow(model, request) {
-        const queued = isLong(request.order, request.conditions) ? limits.search : atOnce
+        const traits = [reads.traitsOf(model, request.where)]
+        const queued = isLong(request.order, traits) ? limits.search : atOnce
         return orTooExpensive(
-          request.conditions,
+          traits,
           queued(() => reads.hasRow(sql, model, owner, request)),
           request.order,
         )
       },
-      count: (model, conditions) =>
+      count: (model, where) =>
         orTooExpensive(
-          conditions,
-          limits.search(() => reads.count(sql, model, owner, conditions)),
+          [reads.traitsOf(model, where)],
+          limits.search(() => reads.count(sql, model, owner, where)),
         ),
-      estimate: (model, conditions) => limits.search(() => reads.estimate(sql, model, owner, conditions)),
-      stats(model, conditions) {
+      estimate: (model, where) => limits.search(() => reads.estimate(sql, model, owner, where)),
+      stats(model, where) {
         const readParts = (parts: readonly StatsPart[]) =>
-          limits.search(() => reads.stats(sql, model, owner, conditions, parts))
+          limits.search(() => reads.stats(sql, model, owner, where, parts))
         const loader = new DataLoader<StatsPart, StatsResult<StatsPart>, string>(
           (parts) => orTooManyRows(readParts(parts)),
           { cacheKeyFn: keyOf },
@@ -216,13 +241,8 @@ export function createLoaders(sql: Sql, reads: Reads, owner: Owner, limits: Read
 }
 
 /** Whether a list may read many rows that it does not return: it searches, or sorts those that are equal by a field. */
-function isLong({ ties }: Order, conditions: readonly Condition[]): boolean {
-  return ties !== undefined || conditions.some(isSearch)
-}
-
-/** The conditions of the nested lists that are read together with the rows above. */
-function conditionsBelow(branches: readonly Branch[]): Condition[] {
-  return branches.flatMap((branch) => [...conditionsOfRelation(branch.relation), ...conditionsBelow(branch.branches)])
+function isLong({ ties }: Order, traits: readonly Traits[]): boolean {
+  return ties !== undefined || traits.some(({ isSearch }) => isSearch)
 }
 
 /** What a relation returns for a key, from the rows that were read. */
@@ -242,15 +262,15 @@ function grouped({ kind, by }: Relation, rows: readonly Record<string, unknown>[
  *   may take
  */
 async function orTooExpensive<Result>(
-  conditions: readonly Condition[],
+  traits: readonly Traits[],
   read: Promise<Result>,
   order?: Order,
 ): Promise<Result> {
   try {
     return await read
   } catch (error) {
-    const isSearched = conditions.some(hasSearchedText)
-    const isComposedByClient = isSearched || conditions.some(isComposed) || order?.ties !== undefined
+    const isSearched = traits.some(({ hasSearchedText }) => hasSearchedText)
+    const isComposedByClient = isSearched || traits.some(({ isComposed }) => isComposed) || order?.ties !== undefined
     if (!isComposedByClient || !isStatementTimeout(error)) throw error
     const message = order?.ties
       ? 'The filter and the order take too long. Use fewer conditions, conditions on ids, or no thenBy.'

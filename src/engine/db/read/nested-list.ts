@@ -1,14 +1,14 @@
 import type { DataModel, Model } from '../data-model.ts'
 import type { Parameter } from '../statement.ts'
 import type { SelectedColumns } from './columns.ts'
-import { type Condition, createClause, type ListRequest } from './list.ts'
 import { positionParts, sortingOf } from './list-texts.ts'
-import { byTime, type Order } from './order.ts'
 import type { Ownership } from './owner.ts'
+import type { ListRequest } from './page.ts'
 import type { Relation } from './relation.ts'
+import { createClause } from './where.ts'
 
 /**
- * Which rows of a relation are read for each key, and in which order. Without a limit: all that meet the conditions.
+ * Which rows of a relation are read for each key, and in which order. Without a limit: all that are selected.
  */
 export type RelatedRows = Omit<ListRequest, 'limit'> & { readonly limit?: number | undefined }
 
@@ -17,17 +17,16 @@ interface NestedList extends Relation {
   readonly rows: RelatedRows
 }
 
-/** The order of the rows of a relation. */
-export const oldestFirst: Order = byTime('createdAt', 'ASC')
-
 /** The rows that are read of a relation for each key. Undefined: all of them. */
 export function rowsOfRelation(relation: Relation): RelatedRows | undefined {
   return 'rows' in relation ? (relation as NestedList).rows : undefined
 }
 
-/** The conditions on the rows of a relation. */
-export function conditionsOfRelation(relation: Relation): readonly Condition[] {
-  return rowsOfRelation(relation)?.conditions ?? []
+const all = {}
+
+/** Which rows of a relation are read. */
+export function whereOfRelation(relation: Relation): object {
+  return rowsOfRelation(relation)?.where ?? all
 }
 
 /**
@@ -65,7 +64,7 @@ export function nestedListText(
   parameters: Parameter[],
 ): string {
   const table = model(relation.model)
-  const clause = createClause(model, relation.model, owned, rows.conditions, { parameters, isJoin: false })
+  const clause = createClause(model, relation.model, owned, rows.where, { parameters, isJoin: false })
   const ofKey = `"${table.columnOf(relation.by).column}" = parent.id`
   const parts = [ofKey, ...clause.parts, ...positionParts(clause, table, rows)]
   const sorted = `ORDER BY ${sortingOf(table, rows)}`
@@ -88,7 +87,7 @@ export function nestedCountText(
   const { name, columnOf } = model(relation.model)
   const parameters: Parameter[] = [...owned.parameters, keys]
   const ofKeys = `"${columnOf(relation.by).column}" = ANY ($${parameters.length})`
-  const { parts } = createClause(model, relation.model, owned, conditionsOfRelation(relation), {
+  const { parts } = createClause(model, relation.model, owned, whereOfRelation(relation), {
     parameters,
     isJoin: false,
   })

@@ -1,3 +1,5 @@
+import type { DataModel, Model, Table } from '../data-model.ts'
+import type { Prisma } from '../generated/prisma/client.ts'
 import { isStorableText, isStorableTime } from '../storable.ts'
 
 export type Direction = 'ASC' | 'DESC'
@@ -22,6 +24,42 @@ export interface Order {
   parameterOf(text: string): string | undefined
 }
 
+/** The order of the rows of a model, as Prisma Client takes it. */
+export type OrderBy<M extends Model = Model> = NonNullable<
+  Prisma.TypeMap['model'][M]['operations']['findMany']['args']['orderBy']
+>
+
+/**
+ * The order that Prisma's `orderBy` asks for. Rows that are equal in it are ordered by id, in the direction of the
+ * first field.
+ *
+ * @throws Error for an order that no list can be paged in
+ */
+export function orderOf(model: DataModel, of: Model, orderBy: object): Order {
+  const orders = [orderBy]
+    .flat()
+    .flatMap((fields) => Object.entries(fields))
+    .flatMap(([field, sort]) => (sort === undefined ? [] : [orderByField(model(of), field, sort)]))
+  const last = orders.at(-1)
+  const isById = last?.field === 'id' && last.direction === orders[0]?.direction
+  const [first, ...ties] = isById && orders.length > 1 ? orders.slice(0, -1) : orders
+  if (!first) throw new Error('An order needs a field')
+  return ties.length > 0 ? { ...first, ties } : first
+}
+
+function orderByField(table: Table, field: string, sort: unknown): Order {
+  const { type, sqlType, index, isNullable } = table.columnOf(field)
+  const { sort: name, nulls } = typeof sort === 'string' ? { sort, nulls: undefined } : (sort as Prisma.SortOrderInput)
+  const direction = name === 'asc' ? 'ASC' : 'DESC'
+  if (index === 'nullsLast' && nulls === 'last') return byCount(field, direction)
+  if (!isNullable && nulls === undefined) {
+    if (index === 'prefix') return byText(field, direction)
+    if (type === 'DateTime') return byTime(field, direction)
+    if (type !== 'Json' && !sqlType.endsWith('[]')) return byColumn(field, direction, sqlType)
+  }
+  throw new Error(`The order ${JSON.stringify({ [field]: sort })} is not supported`)
+}
+
 /** The order by a time. */
 export function byTime(field: string, direction: Direction): Order {
   return {
@@ -37,11 +75,26 @@ export function byTime(field: string, direction: Direction): Order {
   }
 }
 
+/** The order by the values of a column, as texts. */
+function byColumn(field: string, direction: Direction, sqlType: string): Order {
+  return {
+    direction,
+    field,
+    sqlType,
+    expression: (column) => column,
+    textOf: (row) => String(row[field]),
+    parameterOf: (text) => (isStorableText(text) ? text : undefined),
+  }
+}
+
+/** The orders by the time of creation. Rows of a relation are read in the first one. */
+export const [oldestFirst, newestFirst] = [byTime('createdAt', 'ASC'), byTime('createdAt', 'DESC')]
+
 /** The limit of an index entry: imported names have no maximum length. */
 const maxCharacters = 200
 
 /** The order by the first 200 characters of a text, in the collation of the database. */
-export function byText(field: string, direction: Direction): Order {
+function byText(field: string, direction: Direction): Order {
   return {
     direction,
     field,
@@ -52,15 +105,22 @@ export function byText(field: string, direction: Direction): Order {
   }
 }
 
+/** No count is negative or above 2^53 − 1. */
+export const [belowAll, aboveAll] = ['-1', '9007199254740992'] as const
+
+/** An expression that is never null has a position for every row. Its indexes have it. */
+export function neverNull(column: string, last: typeof belowAll | typeof aboveAll): string {
+  return `coalesce(${column}, ${last})`
+}
+
 /** The order by a count that can be null. Rows without a count come last, in both directions. */
-export function byCount(field: string, direction: Direction): Order {
-  // No count is negative or above 2^53 − 1. An expression that is never null has a position for every row.
-  const last = direction === 'ASC' ? '9007199254740992' : '-1'
+function byCount(field: string, direction: Direction): Order {
+  const last = direction === 'ASC' ? aboveAll : belowAll
   return {
     direction,
     field,
     sqlType: 'bigint',
-    expression: (column) => `coalesce(${column}, ${last})`,
+    expression: (column) => neverNull(column, last),
     textOf: (row) => String(row[field] ?? last),
     parameterOf: (text) => (/^(-1|\d{1,16})$/.test(text) ? text : undefined),
   }

@@ -26,12 +26,21 @@ export interface Window {
   readonly below?: Position | undefined
   /** Whether the rows at the positions belong to the window. */
   readonly isClosed?: boolean
-  /** At most 501 rows: one more than the largest page. */
+  /** At most one more than the largest page. */
   readonly limit: number
 }
 
+/** The rows to read of a list. */
+export interface ListRequest extends Window {
+  /** Which rows the list has, as Prisma Client takes it (where.ts). */
+  readonly where: object
+}
+
+/** The most rows that a field returns: those of a page, and those of a list of ids. */
+export const maxPageSize = 500
+
 /** The most rows that one statement reads of a list. */
-export const maxLimit = 501
+export const maxLimit = maxPageSize + 1
 
 /**
  * The window of a page. It has one row more than the page, which shows whether there are more. It starts at a position

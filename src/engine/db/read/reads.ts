@@ -2,12 +2,13 @@ import type { DataModel, Model, Row } from '../data-model.ts'
 import type { Sql } from '../sql.ts'
 import { type Parameter, type Statement, statement } from '../statement.ts'
 import { type SelectedColumns, selectColumns } from './columns.ts'
-import { type Condition, hasSearchedText, isComposed, isSearch, type ListRequest } from './list.ts'
 import { countByText, countText, pageText } from './list-texts.ts'
-import { conditionsOfRelation, nestedCountText, rowsOfRelation } from './nested-list.ts'
+import { nestedCountText, rowsOfRelation, whereOfRelation } from './nested-list.ts'
 import type { Order } from './order.ts'
 import { createOwnerships, type Owner, type Ownership } from './owner.ts'
+import type { ListRequest } from './page.ts'
 import { type Branch, type IdField, noBranches, noPlan, type ReadPlan, type Relation } from './relation.ts'
+import { planOf, type ReadArguments, requestOf } from './selected.ts'
 import {
   canEstimate,
   decodePart,
@@ -21,6 +22,7 @@ import {
   statsText,
 } from './stats.ts'
 import { createTreeRead, relatedText, type Tree } from './tree.ts'
+import { type Traits, traitsOf } from './where.ts'
 
 /** What is read: the fields of each model, and the relations below the rows. */
 interface ReadOptions {
@@ -96,16 +98,29 @@ export function createReads(model: DataModel, onBatch: (size: number) => void = 
     const owned = ownershipOf(owner)
     const parameters: Parameter[] = [...owned.parameters, keys]
     const text = textOf(relation, selected, owned, owner, parameters)
-    const conditions = conditionsOfRelation(relation)
-    const isShortRead = !conditions.some(isSearch)
-    const isPrepared = !conditions.some(isComposed)
-    const isPlannedForValues = conditions.some(hasSearchedText)
-    const root = { model: relation.model, columns: selected, text, owned, parameters, isShortRead, isPrepared }
-    return readTree(sql, { ...root, isPlannedForValues, isPage: false }, branches, onReceived)
+    const { isSearch, isComposed, hasSearchedText } = traitsOf(model, relation.model, whereOfRelation(relation))
+    const kind = { isShortRead: !isSearch, isPrepared: !isComposed, isPlannedForValues: hasSearchedText, isPage: false }
+    const root = { model: relation.model, columns: selected, text, owned, parameters, ...kind }
+    return readTree(sql, root, branches, onReceived)
+  }
+
+  /** The statement of a text that has the conditions of a `where`. */
+  function statementOf(text: string, of: Model, where: object): Statement {
+    const { isComposed, hasSearchedText } = traitsOf(model, of, where)
+    return { ...(isComposed ? { text } : statement(text)), isPlannedForValues: hasSearchedText }
   }
 
   return {
     related,
+
+    /** What a `where` means for its statement. */
+    traitsOf: (modelName: Model, where: object): Traits => traitsOf(model, modelName, where),
+
+    /** The list that arguments of Prisma Client ask for. */
+    requestOf: (modelName: Model, args: ReadArguments) => requestOf(model, modelName, args),
+
+    /** The plan of what they select. */
+    planOf: (modelName: Model, args: ReadArguments) => planOf(model, modelName, args),
 
     /** Whether rows that are read for the plan have JSON objects. */
     hasObjects(modelName: Model, plan: ReadPlan): boolean {
@@ -137,23 +152,23 @@ export function createReads(model: DataModel, onBatch: (size: number) => void = 
       const { text, parameters } = pageText(model, modelName, selected.list, owned, request)
       // Without conditions an index leads to the page. A search for a part of a text may read every row, and so may an
       // order in which many rows are equal by the first field.
-      const isShortRead = request.conditions.length === 0 && !request.order.ties
-      const isPrepared = !request.conditions.some(isComposed)
-      const isPlannedForValues = request.conditions.some(hasSearchedText)
-      const root = { model: modelName, columns: selected, text, owned, parameters, isShortRead, isPrepared }
-      return readTree(sql, { ...root, isPlannedForValues, isPage: true }, branches, onReceived)
+      const { hasConditions, isComposed, hasSearchedText } = traitsOf(model, modelName, request.where)
+      const isShortRead = !hasConditions && !request.order.ties
+      const kind = { isShortRead, isPrepared: !isComposed, isPlannedForValues: hasSearchedText, isPage: true }
+      const root = { model: modelName, columns: selected, text, owned, parameters, ...kind }
+      return readTree(sql, root, branches, onReceived)
     },
 
     /** Whether a list has a row in a window. */
     async hasRow(sql: Sql, modelName: Model, owner: Owner, request: ListRequest): Promise<boolean> {
       const { text, parameters } = pageText(model, modelName, '1', ownershipOf(owner), request)
-      const rows = await sql.query(statementOf(text, request.conditions), parameters)
+      const rows = await sql.query(statementOf(text, modelName, request.where), parameters)
       return rows.length > 0
     },
 
-    async count(sql: Sql, modelName: Model, owner: Owner, conditions: readonly Condition[]): Promise<number> {
-      const { text, parameters } = countText(model, modelName, ownershipOf(owner), conditions)
-      const rows = await sql.query(statementOf(text, conditions), parameters)
+    async count(sql: Sql, modelName: Model, owner: Owner, where: object): Promise<number> {
+      const { text, parameters } = countText(model, modelName, ownershipOf(owner), where)
+      const rows = await sql.query(statementOf(text, modelName, where), parameters)
       return Number(rows[0]?.[0])
     },
 
@@ -165,40 +180,39 @@ export function createReads(model: DataModel, onBatch: (size: number) => void = 
       keys: readonly string[],
     ): Promise<ReadonlyMap<string, number>> {
       const { text, parameters } = nestedCountText(model, relation, ownershipOf(owner), keys)
-      const rows = await sql.query(statementOf(text, conditionsOfRelation(relation)), parameters)
+      const rows = await sql.query(statementOf(text, relation.model, whereOfRelation(relation)), parameters)
       return new Map(rows.map(([key, count]) => [String(key), Number(count)]))
     },
 
     /**
-     * About how many rows meet the conditions; null if it could be told only from the rows of other tenants.
+     * About how many rows are selected; null if it could be told only from the rows of other tenants.
      */
-    async estimate(sql: Sql, modelName: Model, owner: Owner, conditions: readonly Condition[]): Promise<number | null> {
-      if (!canEstimate(conditions, model, modelName, sql.nodes.length > 0)) return null
+    async estimate(sql: Sql, modelName: Model, owner: Owner, where: object): Promise<number | null> {
+      const traits = traitsOf(model, modelName, where)
+      if (!canEstimate(traits, sql.nodes.length > 0)) return null
       const owned = ownershipOf(owner)
       const readValue = async ({ text, parameters }: ReturnType<typeof estimateText>) =>
         (await sql.query({ text }, parameters))[0]?.[0]
-      const planned = async (of: readonly Condition[]) =>
-        rowsOfPlan(await readValue(estimateText(model, modelName, owned, of)))
+      const planned = async (of: object) => rowsOfPlan(await readValue(estimateText(model, modelName, owned, of)))
       const counted = Number(await readValue(ownRowsText(model, modelName, owned)))
       const share = counted > maxCounted ? await readValue(shareText(model, modelName, owner.tenantAppId)) : counted
       if (share === null || share === undefined) return null
-      // The plans see the rows of all tenants. Their ratio tells how many of them meet the conditions, not how many
-      // there are.
-      const selected = await planned(conditions)
-      const all = conditions.length === 0 ? selected : await planned([])
+      // The plans see the rows of all tenants. Their ratio tells how many of them are selected, not how many there are.
+      const selected = await planned(where)
+      const all = traits.hasConditions ? await planned({}) : selected
       return Math.round(Math.max(Number(share), Math.min(counted, maxCounted)) * Math.min(1, selected / all))
     },
 
-    /** Reads parts of the statistics of the rows that meet the conditions, in the order of the parts. */
+    /** Reads parts of the statistics of the rows that are selected, in the order of the parts. */
     async stats(
       sql: Sql,
       modelName: Model,
       owner: Owner,
-      conditions: readonly Condition[],
+      where: object,
       parts: readonly StatsPart[],
     ): Promise<StatsResult<StatsPart>[]> {
-      const { text, parameters } = statsText(model, modelName, ownershipOf(owner), conditions, parts)
-      const isPlannedForValues = conditions.some(hasSearchedText)
+      const { text, parameters } = statsText(model, modelName, ownershipOf(owner), where, parts)
+      const isPlannedForValues = traitsOf(model, modelName, where).hasSearchedText
       const [row = []] = await sql.query({ text, isPlannedForValues }, parameters)
       return parts.map((part, index) => decodePart(part, row[index] as string | null))
     },
@@ -211,12 +225,6 @@ export function createReads(model: DataModel, onBatch: (size: number) => void = 
     },
   }
 }
-
-/** The statement of a text with conditions. */
-const statementOf = (text: string, conditions: readonly Condition[]): Statement => ({
-  ...(conditions.some(isComposed) ? { text } : statement(text)),
-  isPlannedForValues: conditions.some(hasSearchedText),
-})
 
 /** The fields that the read of a relation itself needs: the one with the key, and those of the order. */
 function fieldsOfRelation(relation: Relation): readonly string[] {

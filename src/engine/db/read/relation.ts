@@ -16,14 +16,24 @@ export interface Relation<M extends Model = Model, Result = unknown> {
   readonly result?: Result
 }
 
+const relations = new Map<string, Relation>()
+
+/** The relation of a field, or another with its rows. They are one object, by which what was read is remembered. */
+export function relationTo({ kind, model, by }: Pick<Relation, 'kind' | 'model' | 'by'>): Relation {
+  const key = `${kind} ${model}.${by}`
+  const relation = relations.get(key) ?? { kind, model, by }
+  relations.set(key, relation)
+  return relation
+}
+
 /** The only row whose field `by` has an id: `one('User', 'id')`. Loading it returns null if there is none. */
 export function one<M extends Model>(model: M, by: IdField<M>): Relation<M, SelectedRow<M> | null> {
-  return { kind: 'one', model, by }
+  return relationTo({ kind: 'one', model, by }) as Relation<M, SelectedRow<M> | null>
 }
 
 /** The rows whose field `by` has an id, oldest first: `many('Account', 'userId')`. */
 export function many<M extends Model>(model: M, by: IdField<M>): Relation<M, readonly SelectedRow<M>[]> {
-  return { kind: 'many', model, by }
+  return relationTo({ kind: 'many', model, by }) as Relation<M, readonly SelectedRow<M>[]>
 }
 
 /**

@@ -1,14 +1,14 @@
 import type { DataModel, Model, Table } from '../data-model.ts'
-import { type Condition, createClause } from './list.ts'
 import type { Ownership } from './owner.ts'
 import type { Relation } from './relation.ts'
+import { createClause, type Traits } from './where.ts'
 
 /** As many rows of an owner are counted for an estimate. */
 export const maxCounted = 10_000
 
 /** The statement that counts the rows of an owner, up to one more than the maximum. */
 export function ownRowsText(model: DataModel, of: Model, owned: Ownership) {
-  const { parts, parameters } = createClause(model, of, owned, [])
+  const { parts, parameters } = createClause(model, of, owned, {})
   const own = `SELECT FROM "${model(of).name}" WHERE ${parts.join(' AND ')} LIMIT ${maxCounted + 1}`
   return { text: `SELECT count(*) FROM (${own}) AS own`, parameters }
 }
@@ -27,9 +27,9 @@ export function shareText(model: DataModel, of: Model, tenantAppId: string) {
   return { text, parameters: [`"${model(of).name}"`, tenantAppId] }
 }
 
-/** The statement whose plan has the number of rows that PostgreSQL expects to meet the conditions. */
-export function estimateText(model: DataModel, of: Model, owned: Ownership, conditions: readonly Condition[]) {
-  const clause = createClause(model, of, owned, conditions)
+/** The statement whose plan has the number of rows that PostgreSQL expects to be selected. */
+export function estimateText(model: DataModel, of: Model, owned: Ownership, where: object) {
+  const clause = createClause(model, of, owned, where)
   const text = `EXPLAIN (FORMAT JSON) SELECT 1 FROM "${model(of).name}" WHERE ${clause.parts.join(' AND ')}`
   return { text, parameters: clause.parameters }
 }
@@ -53,28 +53,6 @@ export function rowsOfPlan(explained: unknown): number {
   return distributed ? rowsOfPlan(distributed.Job.Tasks[0]['Remote Plan'][0]) : root['Plan Rows']
 }
 
-/** The types of the columns with whose values a condition compares, by Prisma's names. */
-function typesOf(condition: Condition, model: DataModel, of: Model): string[] {
-  switch (condition.is) {
-    case 'all':
-    case 'any':
-      return condition.of.flatMap((one) => typesOf(one, model, of))
-    case 'not':
-      return typesOf(condition.of, model, of)
-    case 'some':
-      return typesOf(condition.where, model, condition.relation.model)
-    case 'contains':
-    case 'long text':
-    case 'long text in':
-      return ['String']
-    case 'null':
-    case 'long text null':
-      return []
-    default:
-      return [model(of).columnOf(condition.field).type]
-  }
-}
-
 const typesOfNumbersAndTimes: ReadonlySet<string> = new Set(['Boolean', 'Int', 'BigInt', 'Float', 'DateTime'])
 
 /**
@@ -84,14 +62,8 @@ const typesOfNumbersAndTimes: ReadonlySet<string> = new Set(['Boolean', 'Int', '
  *
  * @param isDistributed Citus cannot explain a statement with an enum
  */
-export function canEstimate(
-  conditions: readonly Condition[],
-  model: DataModel,
-  of: Model,
-  isDistributed: boolean,
-): boolean {
-  const types = conditions.flatMap((condition) => typesOf(condition, model, of))
-  return types.every((type) => (isDistributed ? typesOfNumbersAndTimes.has(type) : type !== 'String'))
+export function canEstimate({ types }: Traits, isDistributed: boolean): boolean {
+  return [...types].every((type) => (isDistributed ? typesOfNumbersAndTimes.has(type) : type !== 'String'))
 }
 
 /** A number, or a list of them, about the rows that a filter selects. */
@@ -153,15 +125,9 @@ export function keyOf(part: StatsPart): string {
  * The statement that reads parts, with a JSON text for each. The filter is evaluated once, and the rows that it selects
  * are kept with the columns that the parts need.
  */
-export function statsText(
-  model: DataModel,
-  of: Model,
-  owned: Ownership,
-  conditions: readonly Condition[],
-  parts: readonly StatsPart[],
-) {
+export function statsText(model: DataModel, of: Model, owned: Ownership, where: object, parts: readonly StatsPart[]) {
   const table = model(of)
-  const clause = createClause(model, of, owned, conditions)
+  const clause = createClause(model, of, owned, where)
   const columns = new Set<string>()
 
   /** A column of the selected rows. */

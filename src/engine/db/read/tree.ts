@@ -3,10 +3,10 @@ import type { DataModel, Model } from '../data-model.ts'
 import type { Sql } from '../sql.ts'
 import { type Parameter, type Statement, statement } from '../statement.ts'
 import type { SelectedColumns } from './columns.ts'
-import { type Condition, hasSearchedText, isComposed, isSearch } from './list.ts'
-import { conditionsOfRelation, nestedListText, rowsOfRelation } from './nested-list.ts'
+import { nestedListText, rowsOfRelation, whereOfRelation } from './nested-list.ts'
 import type { Ownership } from './owner.ts'
 import type { Branch, Relation } from './relation.ts'
+import { type Traits, traitsOf } from './where.ts'
 
 type Row = Record<string, unknown>
 
@@ -151,7 +151,7 @@ function prepareTree(
   const columnsOfLevels = [root.columns]
   const ctes = [`level_0 AS (${root.text})`]
   const parameters = [...root.parameters]
-  const conditions: Condition[] = []
+  const traits: Traits[] = []
 
   /** Adds a CTE for the rows of a relation. Returns its number. */
   function addLevel(branch: Branch, above: number): number {
@@ -161,7 +161,7 @@ function prepareTree(
     const keys = `SELECT "${model(parent).columnOf(from).column}" FROM level_${above}${limit}`
     const number = columnsOfLevels.push(columns) - 1
     // An array makes PostgreSQL use the index. It does not know how few rows `IN (SELECT …)` would have.
-    conditions.push(...conditionsOfRelation(relation))
+    traits.push(traitsOf(model, relation.model, whereOfRelation(relation)))
     ctes.push(`level_${number} AS (${relatedText(model, relation, columns, root.owned, `ARRAY(${keys})`, parameters)})`)
     return number
   }
@@ -182,9 +182,9 @@ function prepareTree(
   }
 
   add(root.model, 0, branches)
-  const isShortRead = root.isShortRead && ctes.length - 1 <= maxShortSteps && !conditions.some(isSearch)
-  const isPrepared = root.isPrepared && !conditions.some(isComposed)
-  const isPlannedForValues = root.isPlannedForValues || conditions.some(hasSearchedText)
+  const isShortRead = root.isShortRead && ctes.length - 1 <= maxShortSteps && !traits.some(({ isSearch }) => isSearch)
+  const isPrepared = root.isPrepared && !traits.some(({ isComposed }) => isComposed)
+  const isPlannedForValues = root.isPlannedForValues || traits.some(({ hasSearchedText }) => hasSearchedText)
   const named = (text: string): Statement => ({
     ...(isPrepared ? statement(text, { isShortRead }) : { text }),
     isPlannedForValues,

@@ -3,6 +3,8 @@ import { GatewayError } from '../../errors.ts'
 import { readsAnew, viewerOf } from '../../http/request.ts'
 import type { Places } from '../../limits/concurrency.ts'
 import type { FairQueue } from '../../limits/fair-queue.ts'
+import type { RateLimit } from '../../limits/rate-limit.ts'
+import { budgetHeaders } from '../../limits/reservation.ts'
 import { toGatewayError } from '../../telemetry/gateway-error.ts'
 import type { Tracing } from '../../telemetry/tracing.ts'
 import { lengthOf } from '../operation/admit.ts'
@@ -20,6 +22,7 @@ import { type GraphQLParams, idempotencyKeyIn, readBodyParams, readKey } from '.
 
 export interface BatchOptions extends DocumentRunnerOptions {
   readonly places: Places
+  readonly points: RateLimit
   /** The queue of work that keeps the event loop busy. */
   readonly steps: FairQueue
   readonly tracing?: Tracing | undefined
@@ -48,7 +51,7 @@ interface Part {
  * returns the body of the response: an array of their results in the same order.
  */
 export function createBatch(options: BatchOptions) {
-  const { services, documents, places, steps, tracing, logOf } = options
+  const { services, documents, places, points, steps, tracing, logOf } = options
   const runner = createDocumentRunner(options)
 
   /** Runs an operation. Its errors are thrown, or in the result. */
@@ -125,7 +128,10 @@ export function createBatch(options: BatchOptions) {
         return part
       }),
     )
+    // An operation knows what was left when it began. Those beside it have given back points since.
+    const budget = await points.charge(viewerOf(request), 0)
     reply.type(`${type}; charset=utf-8`).headers(headersOf(parts.map((part) => part.headers)))
+    if (budget) reply.headers(budgetHeaders(budget))
     // As for a response to one operation (route.ts).
     if (parts.some(({ showsSecrets }) => showsSecrets)) reply.header('cache-control', 'no-store, no-transform')
     return `[${parts.map(({ json }) => json).join(',')}]`
@@ -139,23 +145,18 @@ const noEvents: DocumentRun['reader'] = {
   onUnread: () => undefined,
 }
 
-/**
- * The headers of the response: the cost of all operations, the smallest budget that one of them left, and the longest
- * time to wait.
- */
+/** The headers of the response: the cost of all operations, and the longest time to wait. */
 function headersOf(parts: readonly Part['headers'][]): Record<string, string> {
-  const remainingOf = ({ ratelimit = '' }: Part['headers']) => Number(/;r=(\d+)/.exec(ratelimit)?.[1])
-  const [least] = parts
-    .filter(({ ratelimit }) => ratelimit !== undefined)
-    .toSorted((one, other) => remainingOf(one) - remainingOf(other))
   const numbers = (texts: readonly (string | undefined)[]) =>
     texts.flatMap((text) => (text === undefined ? [] : Number(text)))
-  const costs = numbers(parts.map(({ 'x-cost': cost }) => cost))
+  const sumOf = (name: 'x-cost' | 'x-cost-requested') => {
+    const costs = numbers(parts.map((part) => part[name]))
+    return costs.length > 0 && { [name]: String(costs.reduce((sum, cost) => sum + cost)) }
+  }
   const delays = numbers(parts.map(({ 'retry-after': delay }) => delay))
   return {
-    ...(costs.length > 0 && { 'x-cost': String(costs.reduce((sum, cost) => sum + cost)) }),
-    ...(least?.['ratelimit'] !== undefined && { ratelimit: least['ratelimit'] }),
-    ...(least?.['ratelimit-policy'] !== undefined && { 'ratelimit-policy': least['ratelimit-policy'] }),
+    ...sumOf('x-cost'),
+    ...sumOf('x-cost-requested'),
     ...(delays.length > 0 && { 'retry-after': String(Math.max(...delays)) }),
   }
 }

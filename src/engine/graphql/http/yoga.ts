@@ -138,8 +138,38 @@ function breakingWhenFlushed<Item>(
   }
 }
 
+/**
+ * A stream that cancels its source when it fails. Yoga's timer of heartbeats would otherwise go on for up to 12 s after
+ * a subscription has been broken off, and a process that stops would wait for it.
+ */
+class CancellingStream<Chunk> extends ReadableStream<Chunk> {
+  constructor(source: UnderlyingDefaultSource<Chunk> = {}, strategy?: QueuingStrategy<Chunk>) {
+    super(
+      {
+        ...source,
+        start(controller) {
+          const fail = controller.error.bind(controller)
+          controller.error = (error) => {
+            fail(error)
+            void source.cancel?.(error)
+          }
+          return source.start?.(controller)
+        },
+      },
+      strategy,
+    )
+  }
+}
+
 /** Node's own classes. Yoga's are an implementation for old versions of Node. */
-const fetchAPI = { Headers, ReadableStream, Request, Response, TextEncoder, URL }
+const fetchAPI = {
+  Headers,
+  ReadableStream: CancellingStream as typeof ReadableStream,
+  Request,
+  Response,
+  TextEncoder,
+  URL,
+}
 
 /**
  * Returns a function that sends results through Yoga, as events or in parts, and returns the body.

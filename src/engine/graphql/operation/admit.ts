@@ -1,72 +1,84 @@
+import type { ExecutionResult } from 'graphql'
 import type { Context } from '../../context.ts'
 import { GatewayError, withHeaders } from '../../errors.ts'
-import { type Budget, budgetHeaders, type RateLimit, tooExpensive } from '../../limits/rate-limit.ts'
+import { type RateLimit, tooExpensive } from '../../limits/rate-limit.ts'
+import { type Budget, costHeaders, type Reservation } from '../../limits/reservation.ts'
+import { own } from '../../own.ts'
 import { type Caller, type Client, invalidOperation, type UsageCounter } from '../../telemetry/usage.ts'
 import type { OperationRequest } from './execute.ts'
 import type { PreparedOperation } from './prepare/prepare.ts'
 
 const maxCost = 20_000
 
-/** The cost of an operation so far. */
-export interface Admission {
-  /** The points that were taken. */
-  readonly cost: number
-  /** The budget with least left; undefined if none is limited. */
-  readonly budget: Budget | undefined
-  readonly headers: Readonly<Record<string, string>>
-}
-
 export type Admissions = ReturnType<typeof createAdmissions>
 
 /** Returns the functions that take the costs of operations from the budgets of keys. */
 export function createAdmissions(rateLimit: RateLimit, usage: UsageRecorder) {
-  /** Takes points from the budgets and counts them. */
-  async function take(how: keyof RateLimit, request: OperationRequest, points: number): Promise<Budget | undefined> {
-    const budget = await rateLimit[how](request.context.viewer, points)
-    usage.addPoints(request, points)
-    return budget
-  }
-
   return {
     /**
-     * Takes points for an event of a subscription.
+     * Takes points for what the source of a subscription reads of the log.
      *
      * @throws GatewayError RATE_LIMITED
      */
-    spend: (request: OperationRequest, points: number) => take('spend', request, points),
-    /** Takes points for work that is done, even if there are too few. */
-    charge: (request: OperationRequest, points: number) => take('charge', request, points),
+    async spend(request: OperationRequest, points: number): Promise<Budget | undefined> {
+      const budget = await rateLimit.spend(request.context.viewer, points)
+      usage.addPoints(request, points)
+      return budget
+    },
     /**
-     * Takes the cost of an operation before any resolver runs: the points of its nodes, or those of its body if it is
-     * longer.
+     * Takes what an operation may cost before any resolver runs: the points of its nodes, or those of its body if it is
+     * longer. The request holds them, and gives back what is not used.
      *
      * @throws GatewayError TOO_EXPENSIVE, which names the costliest fields, or RATE_LIMITED, with the cost, the
      *   maximum, and the headers of the response
      */
-    async admit(request: OperationRequest): Promise<Admission> {
-      const { operation, variables, bodyLength, precondition } = request
+    async admit(request: OperationRequest): Promise<Reservation> {
+      const { operation, variables, bodyLength, precondition, context, held } = request
       const ofFields = operation.costOf(variables) + (precondition?.cost ?? 0)
-      const cost = Math.max(ofFields, pointsOfLength(bodyLength))
+      const least = pointsOfLength(bodyLength)
+      const cost = Math.max(ofFields, least)
+      const onEnd = (spent: number) => usage.addPoints(request, spent)
       try {
         if (cost > maxCost) throw tooExpensive(cost, maxCost)
-        return admission(cost, await take('spend', request, cost))
+        const points = await rateLimit.reserve(context.viewer, { requested: cost, least, onEnd })
+        held.holdPoints(points)
+        return points
       } catch (error) {
         if (!(error instanceof GatewayError)) throw error
         const isOfFields = error.code === 'TOO_EXPENSIVE' && ofFields === cost
         const named = isOfFields ? withFields(error, operation.costliestFields(variables)) : error
-        throw withHeaders(named, { 'x-cost': String(cost) })
+        throw withHeaders(named, costHeaders(cost, cost))
       }
     },
-    /**
-     * Takes more points of an admitted operation, because its response is longer than its nodes pay for.
-     *
-     * @param cost what the operation costs in all. If it has paid as much, nothing is taken
-     */
-    async raise(request: OperationRequest, paid: Admission, cost: number): Promise<Admission> {
-      if (cost <= paid.cost) return paid
-      return admission(cost, await take('charge', request, cost - paid.cost))
-    },
   }
+}
+
+/**
+ * What an operation costs that ran: what its response has, and at least a point for each error. If the response does
+ * not show what ran, because an error has removed it or a statement took too long, it is all that it may cost.
+ */
+export function usedPoints(request: OperationRequest, { data, errors = [] }: ExecutionResult): number {
+  const { operation, variables, statements, precondition, held } = request
+  const all = held.points?.requested ?? 0
+  // Most operations of one row.
+  if (all <= 1) return all
+  const { selections } = operation.definition.selectionSet
+  const isShown = ({ path, extensions: { code } }: (typeof errors)[number]) =>
+    code !== 'TOO_EXPENSIVE' && code !== 'INTERNAL' && isInData(path, data, selections.length === 1)
+  if (statements.hasTimedOut || !errors.every(isShown)) return all
+  // Without data and a path, nothing ran: the variables were rejected.
+  return (precondition?.cost ?? 0) + Math.max(operation.usedBy(variables, data), errors.length)
+}
+
+/** Whether an error has removed only its own field from the data. */
+function isInData(path: readonly (string | number)[] | undefined, data: unknown, isOnlyField: boolean): boolean {
+  if (path === undefined) return true
+  let value = data
+  for (const key of path) {
+    if (value === null || value === undefined) return path.length === 1 && isOnlyField
+    value = own(value, String(key))
+  }
+  return true
 }
 
 /** The points of a text: one per KiB. Shorter texts cost nothing. */
@@ -81,10 +93,6 @@ const maxPathLength = 100
 function withFields({ code, message, details, limit }: GatewayError, fields: readonly (readonly [string, number])[]) {
   const named = fields.slice(0, 3).map(([path, points]) => `${path.slice(-maxPathLength)} (${points})`)
   return new GatewayError(code, `${message} Most of its points come from: ${named.join(', ')}.`, { details, limit })
-}
-
-function admission(cost: number, budget: Budget | undefined): Admission {
-  return { cost, budget, headers: { 'x-cost': String(cost), ...(budget && budgetHeaders(budget)) } }
 }
 
 /** The longest response of a query, and the longest event of a subscription, in characters. */

@@ -41,6 +41,8 @@ export interface OperationRequest extends Execution {
   readonly readsAnew?: boolean
   /** Whether the client asks for the position in the event log. */
   readonly withPosition?: boolean
+  /** Whether further pages are read after a response, which the points of the request pay for. */
+  readonly goesOn?: (result: ExecutionResult) => boolean
   /** With a key, a mutation runs once however often it is sent. */
   readonly idempotencyKey?: IdempotencyKey | undefined
   /** Only for mutations. */
@@ -78,7 +80,8 @@ export interface OperationResponse {
  */
 export async function executeOperation(execution: Execution, event?: unknown): Promise<ExecutionResult> {
   const { operation } = execution
-  const context = hasScopes(execution.context.viewer, operation) ? execution.context : withMasks(execution.context)
+  const seesAll = !operation.hasTypesOfRows && hasScopes(execution.context.viewer, operation)
+  const context = seesAll ? execution.context : withMasks(execution.context)
   const run = async () => {
     const { errors, ...result } = toClientResult(await runOperation({ ...execution, context }, event), execution)
     return errors ? { errors: errorAtEachPath(context, errors), ...result } : result
@@ -88,7 +91,8 @@ export async function executeOperation(execution: Execution, event?: unknown): P
 
 /** Executes an operation, unless it is a mutation whose precondition does not hold. */
 export async function executeIfPossible(request: ConditionalExecution): Promise<ExecutionResult> {
-  const { operation, context, precondition } = request
+  const { operation, context, precondition, held } = request
+  held.points?.begin()
   if (!precondition) return executeOperation(request)
   let variables: Values
   try {
@@ -103,7 +107,7 @@ export async function executeIfPossible(request: ConditionalExecution): Promise<
   return executeOperation({ ...request, variables })
 }
 
-type ConditionalExecution = Pick<OperationRequest, keyof Execution | 'precondition'>
+type ConditionalExecution = Pick<OperationRequest, keyof Execution | 'precondition' | 'held'>
 
 async function runOperation({ operation, variables, context }: Execution, event: unknown): Promise<ExecutionResult> {
   const { errors, coerced = {} } = operation.coerce(variables)

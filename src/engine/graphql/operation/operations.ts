@@ -15,6 +15,7 @@ import {
   mebibyte,
   pointsOfLength,
   requireResponseLength,
+  usedPoints,
 } from './admit.ts'
 import {
   countErrors,
@@ -72,6 +73,8 @@ export interface OperationsOptions {
   readonly introspection: boolean
   /** The most bytes of responses that are kept, and the log that says whether they are right. Otherwise none is. */
   readonly responseCacheBytes?: number
+  /** How long a request waits for the log, before it is executed: 250 ms. */
+  readonly logMilliseconds?: number
   readonly changeLog?: ChangeLog
 }
 
@@ -105,6 +108,7 @@ export function createOperations(options: OperationsOptions): Operations {
     recentWrites,
     introspection,
     responseCacheBytes: maxBytes = 0,
+    logMilliseconds: waitMilliseconds,
     changeLog,
   } = options
   const { queues, unsent } = limits
@@ -112,7 +116,10 @@ export function createOperations(options: OperationsOptions): Operations {
   const usage = createUsageRecorder(services.usageCounts)
   const admissions = createAdmissions(limits.points, usage)
   const subscribe = createSubscribe({ admissions, limits })
-  const memory = changeLog && maxBytes > 0 ? createResponseMemory({ ...services, maxBytes, changeLog }) : undefined
+  const memory =
+    changeLog && maxBytes > 0
+      ? createResponseMemory({ ...services, maxBytes, changeLog, queue: queues.checks, waitMilliseconds })
+      : undefined
 
   async function prepareInTurn(...[viewer, text, operationName, isAbandoned]: Parameters<Operations['prepareFor']>) {
     const prepare = () => preparer.prepare(text, operationName)
@@ -125,13 +132,13 @@ export function createOperations(options: OperationsOptions): Operations {
   }
 
   /**
-   * Admits a query or a mutation, executes it or has its response in the memory, takes the points of its length, and
-   * counts it until sent.
+   * Admits a query or a mutation, executes it or has its response in the memory, gives back the points that it did not
+   * use, and counts the response until it is sent.
    */
   async function run(request: OperationRequest): Promise<OperationResponse> {
     const { operation, context, statements, held } = request
     const { viewer } = context
-    let admission = await admissions.admit(request)
+    const points = await admissions.admit(request)
     // Before the first statement of the query, so that nothing is missed that the query does not see.
     const asksPosition = request.withPosition === true && operation.kind === 'query'
     const position = asksPosition ? await changeLog?.readPosition(context) : undefined
@@ -140,33 +147,34 @@ export function createOperations(options: OperationsOptions): Operations {
       await unsent.check(viewer)
       const execute = () => executeAdmitted(request, position !== undefined || remembered?.keep !== undefined)
       const executeInTurn = () =>
-        isLong(operation, admission.cost)
+        isLong(operation, points.requested)
           ? queues.operations.run(viewer, execute, () => statements.isAbandoned === true)
           : execute()
       const response = remembered?.response ? await responseOf(request, remembered.response) : await executeInTurn()
       statements.isKept = remembered?.response !== undefined
       const { result, length, isStored } = response
-      admission = await admissions.raise(request, admission, pointsOfLength(length) * (isStored ? storedFactor : 1))
+      const goesOn = request.goesOn?.(result) === true
+      if (!goesOn) await points.settle(pointsOfLength(length) * (isStored ? storedFactor : 1))
       // A mutation has had its effect, so its response must say so, whatever its length.
       if (operation.kind === 'query') requireResponseLength(length)
       if (length >= longResponse) {
         const size = Math.ceil(length / mebibyte)
         held.untilOver(operation.kind === 'query' ? await unsent.take(viewer, size) : unsent.hold(viewer, size))
       }
-      const { cost: requested, budget, headers } = admission
-      const nodes = remembered?.response?.nodes ?? operation.countNodes(result.data)
-      const cost = { requested, actual: nodes, remaining: budget?.remaining ?? null }
+      const { requested, points: actual, budget } = points
+      const cost = { requested, actual, remaining: budget?.remaining ?? null }
       const extensions = { cost, ...(position !== undefined && { position }) }
-      const { data, errors } = remembered?.keep ? result : noResult
-      const kept = remembered?.response ?? (data && !errors ? remembered?.keep?.({ data, length, nodes }) : undefined)
+      const { data, errors } = remembered?.keep && !goesOn ? result : noResult
+      const kept = remembered?.response ?? (data && !errors ? remembered?.keep?.({ data, length }) : undefined)
       return {
         ...response,
         kept,
         result: kept ? new WrittenResult(kept, extensions) : { ...result, extensions },
-        headers: { ...headers, ...(remembered && cacheStatusOf(remembered.response)), ...response.headers },
+        headers: { ...points.headers, ...(remembered && cacheStatusOf(remembered.response)), ...response.headers },
       }
     } catch (error) {
-      throw error instanceof GatewayError ? withHeaders(error, admission.headers) : error
+      if (!points.hasBegun) await points.settle()
+      throw error instanceof GatewayError ? withHeaders(error, points.headers) : error
     } finally {
       remembered?.release()
     }
@@ -179,7 +187,7 @@ export function createOperations(options: OperationsOptions): Operations {
    *   its client follows the log
    */
   async function executeAdmitted(request: OperationRequest, isCurrent = false): Promise<OperationResponse> {
-    const { operation, context, statements } = request
+    const { operation, context, statements, held } = request
     const { viewer } = context
     const { keyId } = viewer
     const isQuery = operation.kind === 'query'
@@ -198,6 +206,7 @@ export function createOperations(options: OperationsOptions): Operations {
       if (!isQuery) await recentWrites?.note(keyId)
     }
     const { result, isReplay, isStored } = outcome
+    if (!isReplay) held.points?.use(usedPoints(request, result))
     const codes = countErrors(result, context)
     // A field without its scope has an error in each row.
     const toSend = result.errors ? [result.data, result.errors] : result.data

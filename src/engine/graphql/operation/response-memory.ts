@@ -3,8 +3,10 @@ import { setImmediate } from 'node:timers/promises'
 import type { Change, ChangeLog, LogPosition } from '../../change-log.ts'
 import type { Model } from '../../db/data-model.ts'
 import type { Database } from '../../db/database.ts'
+import type { FairQueue } from '../../limits/fair-queue.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import type { OperationRequest } from './execute.ts'
+import { createLogWaits } from './log-waits.ts'
 import type { Dependencies } from './prepare/plan.ts'
 import type { PreparedOperation } from './prepare/prepare.ts'
 import type { KeptResponse } from './written-result.ts'
@@ -16,8 +18,12 @@ import type { KeptResponse } from './written-result.ts'
 export interface ResponseMemoryOptions {
   /** The most bytes that it keeps. */
   readonly maxBytes: number
-  readonly database: Pick<Database, 'sql'>
+  readonly database: Pick<Database, 'sql' | 'probe'>
   readonly changeLog: ChangeLog
+  /** How long a request waits for a check of the log: 250 ms. */
+  readonly waitMilliseconds?: number | undefined
+  /** Runs the checks of the log, one of each tenant at a time. */
+  readonly queue: FairQueue
   readonly metrics: Pick<Metrics, 'keptResponses'>
 }
 
@@ -34,7 +40,7 @@ export interface Remembered {
   release(): void
 }
 
-interface NewResponse extends Pick<KeptResponse, 'length' | 'nodes'> {
+interface NewResponse extends Pick<KeptResponse, 'length'> {
   readonly data: unknown
 }
 
@@ -46,9 +52,6 @@ const repeatMilliseconds = 60_000
 
 /** How often responses are removed that would be read anew: they can have what was deleted meanwhile. */
 const sweepMilliseconds = 60_000
-
-/** How long the log is not read again after a failure. Reads can use a replica meanwhile. */
-const pauseMilliseconds = 5_000
 
 /** Requests with longer bodies are rarely repeated. */
 const maxBodyLength = 16 * 1024
@@ -87,20 +90,20 @@ interface TenantMemory {
   readonly readings: Set<Reading>
   /** The entries with a response that start from rows, by the ids of these. */
   readonly byId: Map<string, Set<Entry>>
-  /** The other entries with a response. */
-  readonly ofModels: Set<Entry>
+  /** The other entries with a response, by the models of their rows. */
+  readonly byModel: Map<Model, Set<Entry>>
   bytes: number
   server: string | undefined
   position: LogPosition | undefined
-  failedAt: number
-  /** The last check of the log, and the one that is sent after it. */
-  lastCheck: Promise<void>
+  /** The check of the log that has not been sent yet. */
   nextCheck: Promise<void> | undefined
 }
 
 /** Creates the memory of a process. */
-export function createResponseMemory({ maxBytes, database, changeLog, metrics }: ResponseMemoryOptions) {
+export function createResponseMemory(options: ResponseMemoryOptions) {
+  const { maxBytes, database, changeLog, queue, metrics, waitMilliseconds = 250 } = options
   const { keptResponses } = metrics
+  const waits = createLogWaits(waitMilliseconds)
   const maxOfTenant = maxBytes / 4
   const maxOfEntry = maxBytes / 8
   /** The least recently requested first. */
@@ -138,12 +141,8 @@ export function createResponseMemory({ maxBytes, database, changeLog, metrics }:
     if (!entry.kept) return
     entry.kept = undefined
     entry.derived = undefined
-    memory.ofModels.delete(entry)
-    for (const id of entry.ids ?? []) {
-      const ofId = memory.byId.get(id)
-      ofId?.delete(entry)
-      if (ofId?.size === 0) memory.byId.delete(id)
-    }
+    if (entry.ids) removeFrom(memory.byId, entry.ids, entry)
+    else removeFrom(memory.byModel, entry.models, entry)
     resize(memory, entry, bytesWithoutResponse(entry))
   }
 
@@ -176,7 +175,7 @@ export function createResponseMemory({ maxBytes, database, changeLog, metrics }:
     }
   }
 
-  /** Forgets what changes concern. Their number times that of the responses would be too much work. */
+  /** Forgets what changes concern. It visits only the responses that depend on the changed rows. */
   function apply(memory: TenantMemory, changes: readonly Change[]): void {
     const changed = new Map<Model, Set<string>>()
     for (const { models, ids } of changes) {
@@ -199,54 +198,59 @@ export function createResponseMemory({ maxBytes, database, changeLog, metrics }:
       }
     }
     for (const reading of memory.readings) reading.isOutdated ||= isOutdated(reading)
-    forgetOutdated(memory.ofModels)
-    for (const ids of changed.values()) for (const id of ids) forgetOutdated(memory.byId.get(id))
+    for (const [model, ids] of changed) {
+      forgetOutdated(memory.byModel.get(model))
+      for (const id of ids) forgetOutdated(memory.byId.get(id))
+    }
   }
 
   /**
    * Reads from the log what has changed, and forgets the responses that it concerns. Requests wait for the first check
    * that is sent after they have arrived, so those of one turn of the event loop share one. One is sent after the other
    * has ended, so their snapshots are in the same order.
+   *
+   * @throws if the log cannot be read in time
    */
   function checkLog(request: OperationRequest, memory: TenantMemory): Promise<void> {
-    memory.nextCheck ??= runNextCheck(request, memory)
+    const server = database.sql.nodeOf(request.context.viewer.tenantAppId)
+    memory.nextCheck ??= waits.wait(server, () => runNextCheck(request, memory))
     return memory.nextCheck
   }
 
   async function runNextCheck({ statements, context }: OperationRequest, memory: TenantMemory): Promise<void> {
-    await memory.lastCheck.catch(() => undefined)
-    await setImmediate()
-    memory.nextCheck = undefined
     const { tenantAppId } = context.viewer
     const { observe, requestId } = statements
     // Others wait for it too. It goes to the primary, whatever the request may read.
     const own = { statements: 0, tenantAppId, observe, ...(requestId !== undefined && { requestId }) }
-    const check = async () => {
-      const found = await changeLog.readChanges(database.sql.for(own, { isShared: true }), tenantAppId, memory.position)
-      statements.statements += own.statements
-      if (!found) return
-      const isSame = found.server === memory.server
-      memory.server = found.server
-      memory.position = found.position
-      if (!isSame || !found.changes) forgetAll(memory)
-      else if (found.changes.length > 0) apply(memory, found.changes)
-    }
-    memory.lastCheck = check().catch((error: unknown) => {
-      memory.position = undefined
-      memory.server = undefined
-      memory.failedAt = performance.now()
-      forgetAll(memory)
-      throw error
+    await setImmediate()
+    await queue.run(context.viewer, async () => {
+      memory.nextCheck = undefined
+      try {
+        // Statements of requests that wait for locks can have all connections.
+        const { sql, probe } = database
+        const sender = sql.nodes.length > 0 ? sql : probe
+        const found = await changeLog.readChanges(sender.for(own, { isShared: true }), tenantAppId, memory.position)
+        statements.statements += own.statements
+        if (!found) return
+        const isSame = found.server === memory.server
+        memory.server = found.server
+        memory.position = found.position
+        if (!isSame || !found.changes) forgetAll(memory)
+        else if (found.changes.length > 0) apply(memory, found.changes)
+      } catch (error) {
+        memory.position = undefined
+        memory.server = undefined
+        forgetAll(memory)
+        throw error
+      }
     })
-    return memory.lastCheck
   }
 
-  function keep(memory: TenantMemory, entry: Entry, { data, length, nodes }: NewResponse): KeptResponse {
+  function keep(memory: TenantMemory, entry: Entry, { data, length }: NewResponse): KeptResponse {
     const text = JSON.stringify(data)
     const response: KeptResponse = {
       text,
       length,
-      nodes,
       find: (name) => (entry.kept?.response === response ? (entry.derived?.get(name) as never) : undefined),
       add(name, made) {
         if (entry.kept?.response !== response || entry.derived?.has(name)) return
@@ -263,11 +267,8 @@ export function createResponseMemory({ maxBytes, database, changeLog, metrics }:
     if (size > maxOfEntry || memory.entries.get(entry.key) !== entry) return response
     forgetResponse(memory, entry)
     entry.kept = { response, readAt: performance.now() }
-    for (const id of entry.ids ?? []) {
-      const ofId = memory.byId.get(id) ?? new Set()
-      memory.byId.set(id, ofId.add(entry))
-    }
-    if (!entry.ids) memory.ofModels.add(entry)
+    if (entry.ids) addTo(memory.byId, entry.ids, entry)
+    else addTo(memory.byModel, entry.models, entry)
     resize(memory, entry, size)
     makeRoom(memory)
     return response
@@ -317,8 +318,8 @@ export function createResponseMemory({ maxBytes, database, changeLog, metrics }:
       if (!dependencies || bodyLength > maxBodyLength) return undefined
       const { tenantAppId, userId, scopes } = context.viewer
       const memory = memoryOf(tenantAppId)
+      if (!waits.mayWait(database.sql.nodeOf(tenantAppId))) return undefined
       const now = performance.now()
-      if (now - memory.failedAt < pauseMilliseconds) return undefined
       const key = hash('sha256', JSON.stringify([number, userId, scopes, variables]), 'binary')
       const entry = memory.entries.get(key)
       if (!entry || now - entry.requestedAt > repeatMilliseconds) {
@@ -356,19 +357,30 @@ function newMemory(): TenantMemory {
     entries: new Map(),
     readings: new Set(),
     byId: new Map(),
-    ofModels: new Set(),
+    byModel: new Map(),
     bytes: 0,
     server: undefined,
     position: undefined,
-    failedAt: Number.NEGATIVE_INFINITY,
-    lastCheck: Promise.resolve(),
     nextCheck: undefined,
   }
 }
 
+/** Adds an entry to the index by what it depends on. */
+function addTo<Key>(index: Map<Key, Set<Entry>>, keys: Iterable<Key>, entry: Entry): void {
+  for (const key of keys) index.set(key, (index.get(key) ?? new Set()).add(entry))
+}
+
+function removeFrom<Key>(index: Map<Key, Set<Entry>>, keys: Iterable<Key>, entry: Entry): void {
+  for (const key of keys) {
+    const ofKey = index.get(key)
+    ofKey?.delete(entry)
+    if (ofKey?.size === 0) index.delete(key)
+  }
+}
+
 /** A response that has changed while it was read. */
-function unkept({ data, length, nodes }: NewResponse): KeptResponse {
-  return { text: JSON.stringify(data), length, nodes, find: () => undefined, add: () => undefined }
+function unkept({ data, length }: NewResponse): KeptResponse {
+  return { text: JSON.stringify(data), length, find: () => undefined, add: () => undefined }
 }
 
 /** The memory of an entry whose response is not kept. */

@@ -6,9 +6,18 @@ import type { SubscribedOperation } from '../../context.ts'
 import { type ErrorCode, GatewayError } from '../../errors.ts'
 import { delayRejection } from '../../limits/concurrency.ts'
 import type { OperationLimits } from '../../limits/limits.ts'
+import type { Reservation } from '../../limits/reservation.ts'
 import type { SubscriptionValues } from '../../subscription-values.ts'
 import { Interruption } from '../../subscription-values.ts'
-import { type Admissions, lengthOf, longResponse, mebibyte, pointsOfLength, requireResponseLength } from './admit.ts'
+import {
+  type Admissions,
+  lengthOf,
+  longResponse,
+  mebibyte,
+  pointsOfLength,
+  requireResponseLength,
+  usedPoints,
+} from './admit.ts'
 import type { OperationRequest } from './execute.ts'
 import { countErrors, executeOperation, executionArgs, toClientResult } from './execute.ts'
 import type { PreparedOperation } from './prepare/prepare.ts'
@@ -37,10 +46,11 @@ interface SubscribeOptions {
 }
 
 /**
- * Creates `subscribe`. Each event checks the key, and takes the cost of its nodes from the budgets; before a list is
- * read again, its source pays. When the key is revoked, loses a scope or has no points left, the token expires, or the
- * client reads nothing, the subscription sends the error and ends. Without events the key is checked each second. A
- * rejection is sent after a second. When the gateway or the database stops, the subscription breaks off.
+ * Creates `subscribe`. Each event checks the key, takes what it may cost from the budgets before it is executed, and
+ * gives back what it did not use; before a list is read again, its source takes it. When the key is revoked, loses a
+ * scope or has no points left, the token expires, or the client reads nothing, the subscription sends the error and
+ * ends. Without events the key is checked each second. A rejection is sent after a second. When the gateway or the
+ * database stops, the subscription breaks off.
  *
  * @throws GatewayError TOO_EXPENSIVE, RATE_LIMITED
  * @throws Interruption if the gateway or the database cannot start it now
@@ -63,12 +73,14 @@ export function createSubscribe({ admissions, limits }: SubscribeOptions): Subsc
 
   async function start(request: SubscriptionRequest, release: () => void): Promise<SubscriptionResponse> {
     const { operation, variables, context } = request
-    const { cost: paid, headers } = await admissions.admit(request)
+    const points = await admissions.admit(request)
+    const { headers } = points
     const { errors, coerced = {} } = operation.coerce(variables)
     if (errors) return { events: shown({ errors }, request), headers }
     context.loaders.follow(operation.planOf(coerced, context))
+    const paid = createPaidEvents(() => admissions.admit({ ...request, bodyLength: 0 }), points)
     const subscription: SubscribedOperation = {
-      cost: operation.costOf(variables),
+      reserve: paid.reserve,
       spend: (points) => admissions.spend(request, points),
       modelsOf: (logged) => operation.dependenciesOn(logged)?.models,
     }
@@ -77,15 +89,33 @@ export function createSubscribe({ admissions, limits }: SubscribeOptions): Subsc
     const values = releasing(source[Symbol.asyncIterator]() as SubscriptionValues<unknown>, release)
     // A client that has gone ends the values, also while the next one is awaited.
     request.held.untilOver(() => void values.return())
-    return { events: eventsOf(values, request, { admissions, limits, paid, cost: subscription.cost }), headers }
+    return { events: eventsOf(values, request, { limits, paid }), headers }
   }
 }
 
-interface EventsOptions extends SubscribeOptions {
-  /** The points that the admission has taken, for the first event. */
-  readonly paid: number
-  /** What the operation costs each time. */
-  readonly cost: number
+/**
+ * The points of the events, each of which is an execution.
+ *
+ * @param first those of the first one
+ */
+function createPaidEvents(admit: () => Promise<Reservation>, first: Reservation) {
+  let next: Reservation | undefined = first
+  return {
+    async reserve() {
+      next = await admit()
+      return next.budget
+    },
+    /** Returns the points for the next event. If they are not taken already, it takes them. */
+    async take(): Promise<Reservation> {
+      const taken = next ?? (await admit())
+      next = undefined
+      return taken
+    },
+  }
+}
+
+interface EventsOptions extends Pick<SubscribeOptions, 'limits'> {
+  readonly paid: ReturnType<typeof createPaidEvents>
 }
 
 /** The same values. When they end for any reason, the permit is released. */
@@ -178,13 +208,11 @@ async function* eventsOf(
 function createResults(
   request: SubscriptionRequest,
   changesIn: SubscriptionValues<unknown>['changesIn'],
-  { admissions, limits, paid, cost }: EventsOptions,
+  { limits, paid }: EventsOptions,
 ) {
-  const { operation, variables, context, statements, checkKey } = request
+  const { operation, context, statements, checkKey } = request
   const { queues, unsent } = limits
   const { viewer } = context
-  const extraPointsIn = operation.extraPointsIn(variables)
-  let credit = paid
 
   /** Executes the operation. A list is also compared with what the client has: both can take long, so it is queued. */
   async function read(value: unknown, current: Viewer) {
@@ -207,13 +235,15 @@ function createResults(
     const current = await checkKey()
     requireSameScopes(viewer, current, operation)
     await unsent.check(viewer)
+    const points = await paid.take()
+    statements.hasTimedOut = false
+    points.begin()
     const { whole, result } = await read(value, current)
     const length = lengthOfResult(whole)
     requireResponseLength(length)
-    const ofFields = operation.countNodes(whole.data) + extraPointsIn(whole.data)
-    const points = Math.max(1, ofFields, pointsOfLength(length)) - credit
-    if (points > 0) await admissions[changesIn ? 'charge' : 'spend'](request, points)
-    credit = changesIn ? cost : 0
+    points.use(usedPoints(request, whole))
+    await points.settle(pointsOfLength(length), changesIn !== undefined)
+    points.end()
     if (!result) return undefined
     countErrors(result, context)
     const sent = lengthOfResult(result)

@@ -5,8 +5,6 @@ import type { MadeOnce } from '../../http/response-body.ts'
 export interface KeptResponse extends MadeOnce {
   /** Its length, in characters, as limits count it. */
   readonly length: number
-  /** The number of its nodes. */
-  readonly nodes: number
   /** Its data as JSON. */
   readonly text: string
 }

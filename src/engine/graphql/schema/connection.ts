@@ -1,11 +1,9 @@
 import type { Model } from '../../db/data-model.ts'
-import type { Condition } from '../../db/read/list.ts'
 import type { Loaders } from '../../db/read/loaders.ts'
-import { type IdWindow, type PageRequest, windowBeyond, windowOf } from '../../db/read/page.ts'
+import { type IdWindow, maxPageSize, type PageRequest, windowBeyond, windowOf } from '../../db/read/page.ts'
 import { type FieldError, invalidField, invalidInput } from '../../errors.ts'
 import { decodeCursor, encodeCursor, type OrderedList } from './cursor.ts'
 
-export const maxPageSize = 500
 export const defaultPageSize = 20
 
 export interface ConnectionArguments {
@@ -13,6 +11,16 @@ export interface ConnectionArguments {
   readonly last?: number | null | undefined
   readonly after?: string | null | undefined
   readonly before?: string | null | undefined
+}
+
+/**
+ * Checks the length of a list of ids.
+ *
+ * @param name the argument that has the list
+ * @throws GatewayError BAD_USER_INPUT if it has more ids than a field returns rows
+ */
+export function requireShortList(ids: readonly unknown[], name: string): void {
+  if (ids.length > maxPageSize) throw invalidField(name, 'OUT_OF_RANGE', `must have at most ${maxPageSize} entries`)
 }
 
 /** @throws GatewayError BAD_USER_INPUT if a size is not 0–500, or both sizes are given */
@@ -79,16 +87,20 @@ export function toConnection<Node extends Row>(
 /** The argument with a cursor. */
 export type Side = 'after' | 'before'
 
-/** Reads a page of the rows of a model that meet conditions. */
+/**
+ * Reads a page of rows of a model.
+ *
+ * @param where which rows the list has, as Prisma Client takes it
+ */
 export async function readPage(
   loaders: Pick<Loaders, 'list' | 'hasRow'>,
   model: Model,
   list: OrderedList,
   page: PageRequest,
-  conditions: readonly Condition[],
+  where: object,
 ) {
-  const rows = await loaders.list(model, { conditions, ...windowOf(page) })
-  return toConnection(list, page, rows, (side) => loaders.hasRow(model, { conditions, ...windowBeyond(page, side) }))
+  const rows = await loaders.list(model, { where, ...windowOf(page) })
+  return toConnection(list, page, rows, (side) => loaders.hasRow(model, { where, ...windowBeyond(page, side) }))
 }
 
 /**

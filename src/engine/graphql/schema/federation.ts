@@ -16,13 +16,15 @@ import {
   isObjectType,
 } from 'graphql'
 import type { Context } from '../../context.ts'
-import { type FieldError, type GatewayError, invalidField, invalidInput } from '../../errors.ts'
+import { maxPageSize } from '../../db/read/page.ts'
+import { type GatewayError, invalidField } from '../../errors.ts'
 import { own } from '../../own.ts'
 import { defaultPageSize } from './connection.ts'
 import { type FieldMetadata, metadataKey, metadataOf, rowsOfParent } from './field-metadata.ts'
 import { withPlan } from './field-plugin.ts'
-import { loadNodesOf, maxNodes } from './node.ts'
-import { nullability, printSortedSchema } from './semantic-nullability.ts'
+import { maskEntries } from './masked.ts'
+import { loadNodesOf } from './node.ts'
+import { nullability, printSortedSchema, requiresScopes } from './semantic-nullability.ts'
 
 /** A key besides the id: the fields by which other subgraphs can refer to an object. */
 export interface EntityKey<Field extends string = string> {
@@ -44,7 +46,10 @@ const link = `extend schema
  * @see https://www.apollographql.com/docs/graphos/schema-design/federated-schemas/reference/subgraph-spec
  */
 export function printSubgraph(schema: GraphQLSchema, entities: Entities): string {
-  const composed = withQuery(schema, ({ node: _node, nodes: _nodes, ...fields }) => fields)
+  const { directives, ...config } = withQuery(schema, ({ node: _node, nodes: _nodes, ...fields }) => fields).toConfig()
+  // A router would check the scopes itself, and describes the supergraph.
+  const known = directives.filter((directive) => directive !== requiresScopes)
+  const composed = new GraphQLSchema({ ...config, directives: known, description: null })
   const text = printSortedSchema(composed, {
     type({ name }) {
       if (name === 'PageInfo') return ['@shareable']
@@ -52,8 +57,11 @@ export function printSubgraph(schema: GraphQLSchema, entities: Entities): string
     },
     field: (field, parent) => [...nullability.field(field, parent), ...costDirectives(field, parent)],
   })
-  return `${link}\n\n${text}\n`
+  return `${link}\n\n${text.replaceAll(oneOf, '')}\n`
 }
+
+/** Apollo's composition does not know the directive, so routers leave the check to the gateway. */
+const oneOf = /(?<=^input \w+) @oneOf(?= \{$)/gm
 
 /** The fields of all keys of a type. */
 function keysOf(others: readonly EntityKey[] | undefined): readonly (readonly string[])[] {
@@ -122,7 +130,8 @@ export function extendToSubgraph(schema: GraphQLSchema, entities: Entities, sdl:
     ...fields,
     _entities: {
       type: new GraphQLNonNull(new GraphQLList(entity)),
-      description: `Returns the objects of up to ${maxNodes} references, in their order, with null for those that your tenant does not have. Needs the scopes of their types.`,
+      description:
+        'Returns the objects of references, in their order, with null for those that your tenant does not have. Needs the scopes of their types.',
       args: {
         representations: {
           type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(representation))),
@@ -130,9 +139,11 @@ export function extendToSubgraph(schema: GraphQLSchema, entities: Entities, sdl:
         },
       },
       extensions: { [metadataKey]: metadata },
-      resolve: withPlan((_, args, context) =>
-        loadEntities(entities, (args as Representations).representations, context as Context),
-      ),
+      resolve: withPlan(async (_, args, given, info) => {
+        const context = given as Context
+        const { representations } = args as Representations
+        return maskEntries(context, info, await loadEntities(entities, representations, context))
+      }),
     },
     _service: {
       type: new GraphQLNonNull(service),
@@ -144,28 +155,35 @@ export function extendToSubgraph(schema: GraphQLSchema, entities: Entities, sdl:
 }
 
 /**
- * Loads the objects of references: with one statement for each type, however many there are and whatever relations are
- * selected below them, and one more for each key that is not the id.
+ * Loads the objects of references, of which a router sends as many as its query has. It reads 500 at a time, with one
+ * statement for each type, whatever relations are selected below them, and one more for each key that is not the id.
  *
- * @returns for each reference its object, null if there is none, or an error
- * @throws GatewayError BAD_USER_INPUT that names every reference without a known type or key
+ * @returns for each reference its object, null if there is none, or an error: BAD_USER_INPUT for one without a known
+ *   type or key
  */
 async function loadEntities(
   entities: Entities,
   representations: readonly unknown[],
   context: Context,
 ): Promise<(object | GatewayError | null)[]> {
-  if (representations.length > maxNodes) {
-    throw invalidField('representations', 'OUT_OF_RANGE', `must have at most ${maxNodes} entries`)
-  }
   const read = representations.map((representation) => readReference(entities, representation))
-  const errors = read.flatMap((reference, index): FieldError[] =>
+  const references = read.filter((reference) => typeof reference === 'object')
+  const found = new Map<Reference, object | GatewayError | null>()
+  for (let from = 0; from < references.length; from += maxPageSize) {
+    await loadReferences(references.slice(from, from + maxPageSize), found, context)
+  }
+  return read.map((reference, index) =>
     typeof reference === 'string'
-      ? [{ field: `representations.${index}`, code: 'INVALID_FORMAT', message: reference }]
-      : [],
+      ? invalidField(`representations.${index}`, 'INVALID_FORMAT', reference)
+      : (found.get(reference) ?? null),
   )
-  if (errors.length > 0) throw invalidInput(errors)
-  const references = read as Reference[]
+}
+
+async function loadReferences(
+  references: readonly Reference[],
+  found: Map<Reference, object | GatewayError | null>,
+  context: Context,
+): Promise<void> {
   const idOf = new Map<Reference, string | undefined>(
     references.map((reference) => [reference, reference.values['id']]),
   )
@@ -177,7 +195,6 @@ async function loadEntities(
     )
     for (const [index, reference] of of.entries()) idOf.set(reference, ids[index])
   }
-  const found = new Map<Reference, object | GatewayError | null>()
   const load = async ([typename, of]: readonly [string, readonly Reference[]]) => {
     // Ids have at least one character.
     const rows = await loadNodesOf(
@@ -188,7 +205,6 @@ async function loadEntities(
     for (const [index, reference] of of.entries()) found.set(reference, rows[index] ?? null)
   }
   await Promise.all([...Map.groupBy(references, ({ typename }) => typename)].map(load))
-  return references.map((reference) => found.get(reference) ?? null)
 }
 
 interface Representations {

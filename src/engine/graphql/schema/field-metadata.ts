@@ -1,4 +1,4 @@
-import type { FieldNode } from 'graphql'
+import type { FieldNode, GraphQLFieldResolver } from 'graphql'
 import type { FieldScope } from '../../auth/scopes.ts'
 import type { Context } from '../../context.ts'
 import type { Model } from '../../db/data-model.ts'
@@ -39,6 +39,8 @@ export interface FieldMetadata {
   readonly relation?: {
     readonly relation: Relation
     readonly from: string
+    /** Whether it is the whole relation if the field has no arguments. */
+    readonly canBeWhole?: boolean
     /**
      * The relation for the arguments of the field, if they select some of its rows.
      *
@@ -46,6 +48,8 @@ export interface FieldMetadata {
      * @throws GatewayError for arguments that the resolver rejects
      */
     readonly restrict?: (node: FieldNode, args: () => object, context: Context) => Relation
+    /** The resolver, if the field has no other. */
+    readonly resolve?: GraphQLFieldResolver<unknown, Context>
   }
   /** The columns that the field reads, if it reads others than the one with its name. */
   readonly columns?: readonly string[]

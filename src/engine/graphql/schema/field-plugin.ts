@@ -1,10 +1,18 @@
-import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTypes } from '@pothos/core'
+import SchemaBuilder, {
+  BasePlugin,
+  type PothosOutputFieldConfig,
+  RootFieldBuilder,
+  type SchemaTypes,
+} from '@pothos/core'
 import { type GraphQLFieldResolver, isNullableType } from 'graphql'
 import { type FieldScope, requireScope } from '../../auth/scopes.ts'
 import type { Context } from '../../context.ts'
+import type { Model } from '../../db/data-model.ts'
+import { plannedField } from '../../db/trees.ts'
 import { deprecationReason } from './deprecation.ts'
 import { type FieldMetadata, metadataKey, metadataOf } from './field-metadata.ts'
 import { mask } from './masked.ts'
+import { relatedRows } from './related-rows.ts'
 
 declare global {
   export namespace PothosSchemaTypes {
@@ -41,8 +49,9 @@ type Resolver<Types extends SchemaTypes> = GraphQLFieldResolver<unknown, Types['
  */
 class FieldPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(field: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
-    const { scope, isMasked, isSecret, cost, relation, columns, root, isUnlogged, deprecation } =
+    const { scope, isMasked, isSecret, cost, columns, root, isUnlogged, deprecation, ...options } =
       field.pothosOptions as FieldMetadata
+    const relation = options.relation ?? this.relationOf(field)
     if (field.deprecationReason != null) {
       throw new Error(
         `${field.parentType}.${field.name} needs dates: declare \`deprecation\` instead of \`deprecationReason\``,
@@ -73,7 +82,23 @@ class FieldPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     }
   }
 
+  /** The relation that a field of plugin-prisma's `t.relation` loads. */
+  private relationOf({ parentType, type, extensions }: PothosOutputFieldConfig<Types>): FieldMetadata['relation'] {
+    const declared = extensions?.['pothosPrismaRelationField'] as { readonly name: string } | undefined
+    if (!declared) return undefined
+    const model = this.buildCache.getTypeConfig(parentType).extensions?.['pothosPrismaModel'] as Model
+    return relatedRows(model, declared.name, extensions?.['pothosPrismaSelect'] as never, !type.nullable)
+  }
+
   override wrapResolve(resolve: Resolver<Types>, field: PothosOutputFieldConfig<Types>): Resolver<Types> {
+    const { relation } = metadataOf(field)
+    const declared = field.extensions?.[declaredResolver] as DeclaredResolver<Types> | undefined
+    if (relation?.resolve) return this.guarded(relation.resolve as Resolver<Types>, field)
+    if (declared) {
+      const planned: Resolver<Types> = (parent, args, context, info) =>
+        declared({ select: { [plannedField]: info.fieldNodes[0] } }, parent, args, context, info)
+      return this.guarded(planned, field)
+    }
     const reads = field.parentType === 'Query' || field.parentType === 'Subscription'
     return this.guarded(reads ? withPlan(resolve) : resolve, field)
   }
@@ -96,6 +121,23 @@ class FieldPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
       return resolve(parent, args, context, info)
     }
   }
+}
+
+/** The resolver of `t.prismaField`, whose first argument is the query for what the document selects. */
+type DeclaredResolver<Types extends SchemaTypes> = (
+  query: object,
+  ...args: Parameters<Resolver<Types>>
+) => ReturnType<Resolver<Types>>
+
+const declaredResolver = 'treesResolver'
+
+// plugin-prisma would read the document for each request. A query that stands for the plan of the field costs nothing.
+type PrismaField = (options: { readonly resolve: unknown; readonly extensions?: object }) => unknown
+const fields = RootFieldBuilder.prototype as unknown as { prismaField: PrismaField }
+const { prismaField } = fields
+fields.prismaField = function plannedPrismaField(options) {
+  const extensions = { ...options.extensions, [declaredResolver]: options.resolve }
+  return prismaField.call(this, { ...options, extensions })
 }
 
 /**

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import type { Scope } from '../../auth/scopes.ts'
-import type { Condition } from '../../db/read/list.ts'
-import { some } from '../../db/read/list.ts'
-import type { Relation } from '../../db/read/relation.ts'
+import { dataModel, type Model } from '../../db/data-model.ts'
+import { unmet, type Where } from '../../db/read/where.ts'
 import { type Filter, type FilterField, filterBounds, filtersIn } from './filter.ts'
 
 // Filters within filters: `and`, `or`, `not`, and conditions on related rows.
@@ -12,8 +11,8 @@ interface InnerOptions {
   readonly isList: boolean
   readonly scope?: Scope
   readonly isScan?: boolean
-  /** The condition that those of the filters in a value become. */
-  readonly combine: (conditions: readonly Condition[]) => Condition
+  /** Which rows are selected, for those that the filters in a value select. */
+  readonly combine: (selected: object[]) => Where
 }
 
 /** A field whose value is a filter, or a list of filters. */
@@ -23,8 +22,7 @@ function innerField(inner: Filter, { isList, combine, ...options }: InnerOptions
     inner,
     type: isList ? [inner.type] : inner.type,
     rule: isList ? z.array(inner.rules) : inner.rules,
-    where: (value, context) =>
-      combine(filtersIn(value).map((filter) => ({ is: 'all', of: inner.checkedConditionsOf(filter, context) }))),
+    where: (value, context) => combine(filtersIn(value).map((filter) => inner.checkedWhereOf(filter, context))),
   }
 }
 
@@ -35,7 +33,7 @@ export function addLogic(filter: Filter): void {
     innerField(filter, {
       description: `All of these filters select the row; an empty list selects everything. ${filterBounds}`,
       isList: true,
-      combine: (of) => ({ is: 'all', of }),
+      combine: (selected) => ({ AND: selected }),
     }),
   )
   filter.add(
@@ -44,7 +42,7 @@ export function addLogic(filter: Filter): void {
       description: 'At least one of these filters selects the row; an empty list selects nothing.',
       isList: true,
       isScan: true,
-      combine: (of) => ({ is: 'any', of }),
+      combine: (selected) => ({ OR: selected }),
     }),
   )
   filter.add(
@@ -53,31 +51,29 @@ export function addLogic(filter: Filter): void {
       description: 'The filter does not select the row. An unknown value meets no condition, so `not` selects its row.',
       isList: false,
       isScan: true,
-      combine: (of) => ({ is: 'not', of: { is: 'all', of } }),
+      combine: (selected) => unmet(dataModel, filter.model, { AND: selected }),
     }),
   )
 }
 
-interface RelationOptions {
+interface RelationOptions<M extends Model> {
   readonly description: string
   /** The scope of the field that returns the related rows. */
   readonly scope: Scope
-  readonly relation: Relation
-  /** The field that holds the id that the relation starts from. */
-  readonly from: string
+  /** Which rows are selected, for the related rows that the inner filter selects: `(user) => ({ user })`. */
+  readonly where: (related: object) => Where<M>
 }
 
 /**
  * Adds a condition on related rows, which another filter selects: `addRelation(UserFilter, 'account', AccountFilter, {
  * … })`.
  */
-export function addRelation(
+export function addRelation<M extends Model>(
   filter: Filter,
   name: string,
   inner: Filter,
-  { description, scope, relation, from }: RelationOptions,
+  { description, scope, where }: RelationOptions<M>,
 ): void {
-  const combine = (of: readonly Condition[]) => some(relation, from)({ is: 'all', of })
   filter.add(
     name,
     innerField(inner, {
@@ -85,7 +81,7 @@ export function addRelation(
       scope,
       isList: false,
       isScan: true,
-      combine,
+      combine: (selected) => where({ AND: selected }),
     }),
   )
 }

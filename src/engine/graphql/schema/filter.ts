@@ -2,25 +2,26 @@ import type { EnumRef, InputRef, InputType } from '@pothos/core'
 import { z } from 'zod'
 import { requireScope, type Scope } from '../../auth/scopes.ts'
 import type { Context } from '../../context.ts'
-import { type Condition, exists, isNull, isNullLongText } from '../../db/read/list.ts'
-import type { Relation } from '../../db/read/relation.ts'
+import type { Model } from '../../db/data-model.ts'
+import type { Where } from '../../db/read/where.ts'
 import { invalidField } from '../../errors.ts'
-import { count, filterText, listOf, nullish, parseInput } from '../../input/rules.ts'
+import { count, filterText, listOf, maxEntries, nullish, parseInput } from '../../input/rules.ts'
 import { own } from '../../own.ts'
 import { builder } from './builder.ts'
 
 type Types = (typeof builder)['$inferSchemaTypes']
 
-interface FieldOptions<Value> {
+interface FieldOptions<Value, M extends Model = Model> {
   readonly description: string
-  readonly where: (value: Value, context: Context) => Condition
+  /** Which rows the value selects, as Prisma Client takes it. */
+  readonly where: (value: Value, context: Context) => Where<M>
   /** The scope that a viewer needs to filter by the field, because a search that finds a row reveals its value. */
   readonly scope?: Scope
   /** Whether a statement may read many rows that it does not return. Such an operation costs more. */
   readonly isScan?: boolean
 }
 
-/** A field of a filter: its input, its checks, and the condition that it becomes. */
+/** A field of a filter: its input, its checks, and which rows it selects. */
 export interface FilterField<Value> extends FieldOptions<Value> {
   readonly type: InputType<Types> | readonly [InputType<Types>]
   readonly rule: z.ZodType
@@ -30,35 +31,42 @@ export interface FilterField<Value> extends FieldOptions<Value> {
 
 const anything = z.any()
 
-/** The most values of a list in a filter. */
-const maxValues = 100
-
 /** The kinds of fields that a filter can have, by the type of their values. */
 const kinds = {
-  text: (options: FieldOptions<string>): FilterField<string> => ({ ...options, type: 'String', rule: filterText }),
-  id: (options: FieldOptions<string>): FilterField<string> => ({ ...options, type: 'ID', rule: filterText }),
-  boolean: (options: FieldOptions<boolean>): FilterField<boolean> => ({ ...options, type: 'Boolean', rule: anything }),
-  time: (options: FieldOptions<Date>): FilterField<Date> => ({ ...options, type: 'DateTime', rule: anything }),
-  count: (options: FieldOptions<number>): FilterField<number> => ({ ...options, type: 'SafeInt', rule: count }),
-  value: <Value extends string>(type: EnumRef<Types, Value>, options: FieldOptions<Value>): FilterField<Value> => ({
-    ...options,
-    type,
-    rule: anything,
-  }),
-  texts: (options: FieldOptions<readonly string[]>) => list('String', filterText, options),
-  ids: (options: FieldOptions<readonly string[]>) => list('ID', filterText, options),
-  values: <Value extends string>(type: EnumRef<Types, Value>, options: FieldOptions<readonly Value[]>) =>
-    list(type, anything, options),
+  text: (options: FieldOptions<string>) => ({ ...options, type: 'String', rule: filterText }),
+  id: (options: FieldOptions<string>) => ({ ...options, type: 'ID', rule: filterText }),
+  boolean: (options: FieldOptions<boolean>) => ({ ...options, type: 'Boolean', rule: anything }),
+  time: (options: FieldOptions<Date>) => ({ ...options, type: 'DateTime', rule: anything }),
+  count: (options: FieldOptions<number>) => ({ ...options, type: 'SafeInt', rule: count }),
+  value: (type: InputType<Types>, options: FieldOptions<string>) => ({ ...options, type, rule: anything }),
+  texts: (options: FieldOptions<string[]>) => list('String', filterText, options),
+  ids: (options: FieldOptions<string[]>) => list('ID', filterText, options),
+  values: (type: InputType<Types>, options: FieldOptions<string[]>) => list(type, anything, options),
+}
+
+/** The same for the rows of a model. */
+interface Kinds<M extends Model> {
+  text(options: FieldOptions<string, M>): FilterField<string>
+  id(options: FieldOptions<string, M>): FilterField<string>
+  boolean(options: FieldOptions<boolean, M>): FilterField<boolean>
+  time(options: FieldOptions<Date, M>): FilterField<Date>
+  count(options: FieldOptions<number, M>): FilterField<number>
+  value<Value extends string>(type: EnumRef<Types, Value>, options: FieldOptions<Value, M>): FilterField<Value>
+  texts(options: FieldOptions<string[], M>): FilterField<string[]>
+  ids(options: FieldOptions<string[], M>): FilterField<string[]>
+  values<Value extends string>(type: EnumRef<Types, Value>, options: FieldOptions<Value[], M>): FilterField<Value[]>
+}
+
+/** Selects the rows that have a text in one of their fields. Case is ignored. */
+export function withText<const Field extends string>(text: string, ...fields: readonly Field[]) {
+  const contains = { contains: text, mode: 'insensitive' } as const
+  return { OR: fields.map((field) => ({ [field]: contains }) as Readonly<Record<Field, typeof contains>>) }
 }
 
 /** A list, of which a row has one value. */
-function list<Value>(
-  type: InputType<Types>,
-  rule: z.ZodType,
-  { description, ...options }: FieldOptions<Value>,
-): FilterField<Value> {
-  const bounds = `At most ${maxValues}; an empty list selects nothing.`
-  return { ...options, description: `${description} ${bounds}`, type: [type], rule: listOf(rule, maxValues) }
+function list<Value>(type: InputType<Types>, rule: z.ZodType, { description, ...options }: FieldOptions<Value>) {
+  const bounds = `At most ${maxEntries}; an empty list selects nothing.`
+  return { ...options, description: `${description} ${bounds}`, type: [type] as const, rule: listOf(rule) }
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the fields of a filter have values of different types.
@@ -73,6 +81,7 @@ export type FilterValues = ValuesOf<FilterFields>
 
 /** The filter of a list: the input type, and what its values mean. */
 export interface Filter<Values = FilterValues> {
+  readonly model: Model
   readonly type: InputRef<Values>
   readonly rules: z.ZodType
   /** Adds a field. Filters of two resources that refer to each other are defined first. */
@@ -82,12 +91,14 @@ export interface Filter<Values = FilterValues> {
    */
   isScan(values: Values): boolean
   /**
+   * Which rows the values select, as Prisma Client takes it.
+   *
    * @throws GatewayError BAD_USER_INPUT for a value that no row can have, or too many of them; FORBIDDEN for a field
    *   whose scope the viewer lacks
    */
-  conditionsOf(values: Values, context: Context): Condition[]
-  /** The conditions of values that are checked, except for the scopes of the viewer. */
-  checkedConditionsOf(values: Values, context: Context): Condition[]
+  whereOf(values: Values, context: Context): object
+  /** The same for values that are checked, except for the scopes of the viewer. */
+  checkedWhereOf(values: Values, context: Context): object
   /**
    * The number of conditions. A filter without any counts as one. Beyond the most that a filter may have, no more are
    * counted: each alias counts the same variable, before its cost is known.
@@ -111,13 +122,13 @@ export function filtersIn(value: unknown): object[] {
 }
 
 /** Defines the filter of a list: `defineFilter('User', 'users', (f) => ({ name: f.text({ … }) }))`. */
-export function defineFilter<Fields extends FilterFields>(
-  typename: string,
+export function defineFilter<M extends Model, Fields extends FilterFields>(
+  model: M,
   plural: string,
-  fieldsOf: (f: typeof kinds) => Fields,
+  fieldsOf: (f: Kinds<M>) => Fields,
 ): Filter<ValuesOf<Fields>> {
   type Values = ValuesOf<Fields>
-  const fields = new Map<string, FilterFields[string]>(Object.entries(fieldsOf(kinds)))
+  const fields = new Map<string, FilterFields[string]>(Object.entries(fieldsOf(kinds as never)))
   // Read when a filter is checked first, because fields are still added here.
   const rules = z.lazy(() => z.object(nullish(Object.fromEntries([...fields].map(([name, { rule }]) => [name, rule])))))
 
@@ -126,7 +137,8 @@ export function defineFilter<Fields extends FilterFields>(
     [...fields].flatMap(([name, field]) => (own(values, name) == null ? [] : [{ field, value: own(values, name) }]))
 
   return {
-    type: builder.inputRef<Values>(`${typename}Filter`).implement({
+    model,
+    type: builder.inputRef<Values>(`${model}Filter`).implement({
       description: `Selects ${plural}. An absent or null field does not restrict the list.`,
       fields: (t) =>
         Object.fromEntries(
@@ -141,17 +153,19 @@ export function defineFilter<Fields extends FilterFields>(
         isScan || (inner && filtersIn(value).some((filter) => inner.isScan(filter)))
       return isRejected || given(values).some(fieldIsScan)
     },
-    conditionsOf(values, context) {
+    whereOf(values, context) {
       if (this.sizeOf(values, 0) > maxConditions) {
         throw invalidField('filter', 'TOO_LONG', `must have at most ${maxConditions} conditions`)
       }
       parseInput(rules, values, 'filter')
-      return this.checkedConditionsOf(values, context)
+      return this.checkedWhereOf(values, context)
     },
-    checkedConditionsOf(values, context) {
+    checkedWhereOf(values, context) {
       const conditions = given(values)
       for (const { field } of conditions) if (field.scope) requireScope(context.viewer, field.scope)
-      return conditions.map(({ field, value }) => field.where(value, context))
+      const where = conditions.map(({ field, value }) => field.where(value, context))
+      const [only] = where
+      return only && where.length === 1 ? only : where.length === 0 ? {} : { AND: where }
     },
     sizeOf(values, depth) {
       if (depth > maxDepth) throw invalidField('filter', 'OUT_OF_RANGE', `must be nested at most ${maxDepth} deep`)
@@ -201,31 +215,27 @@ function addCondition(filter: Filter, name: string, description: string, options
 
 interface ConditionOptions {
   readonly scope?: Scope | undefined
-  readonly where: (value: boolean) => Condition
+  readonly where: (value: boolean) => Where
 }
 
-/**
- * Adds a condition for each nullable field: `addNullConditions(ProfileFilter, ['url'])` adds `urlIsNull`.
- *
- * @param options `areLong`: the texts can be too long for an index, which has only their first 200 characters
- */
+/** Adds a condition for each nullable field: `addNullConditions(ProfileFilter, ['url'])` adds `urlIsNull`. */
 export function addNullConditions(
   filter: Filter,
   fields: readonly string[],
-  { scope, areLong }: { readonly scope?: Scope; readonly areLong?: boolean } = {},
+  { scope }: { readonly scope?: Scope } = {},
 ): void {
   for (const field of fields) {
-    const where = areLong ? isNullLongText(field) : isNull(field)
+    const where = (value: boolean) => ({ [field]: value ? null : { not: null } }) as Where
     addCondition(filter, `${field}IsNull`, `Whether \`${field}\` is null.`, { scope, where })
   }
 }
 
 /** Adds the condition that a row has related rows: `addExistence(UserFilter, 'hasAccounts', { … })`. */
-export function addExistence(
+export function addExistence<M extends Model>(
   filter: Filter,
   name: string,
-  options: { readonly description: string; readonly scope: Scope; readonly relation: Relation; readonly from: string },
+  options: { readonly description: string; readonly scope: Scope; readonly where: (value: boolean) => Where<M> },
 ): void {
-  const { description, scope, relation, from } = options
-  addCondition(filter, name, description, { scope, where: exists(relation, from) })
+  const { description, ...condition } = options
+  addCondition(filter, name, description, condition)
 }

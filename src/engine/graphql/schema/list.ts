@@ -2,7 +2,7 @@ import type { ObjectRef } from '@pothos/core'
 import type { Scope } from '../../auth/scopes.ts'
 import type { Context } from '../../context.ts'
 import type { Model } from '../../db/data-model.ts'
-import { byTime } from '../../db/read/order.ts'
+import { oldestFirst } from '../../db/read/order.ts'
 import { builder } from './builder.ts'
 import { type ConnectionArguments, readPage, readPageRequest } from './connection.ts'
 import type { OrderedList } from './cursor.ts'
@@ -60,11 +60,11 @@ export function defineList(name: string, { model, type, plural, scope, descripti
         args: selection === undefined ? {} : selectionArguments(t, plural, selection),
         resolve: async (_, args, context) => {
           // TypeScript does not follow the types of arguments that a list may lack.
-          const { list, page, conditions } = readListArguments(args as ListArguments, { plural, selection }, context)
+          const { list, page, where } = readListArguments(args as ListArguments, { plural, selection }, context)
           const { loaders } = context
-          const count = () => loaders.count(model, conditions)
-          const estimate = () => loaders.estimate(model, conditions)
-          return { ...(await readPage(loaders, model, list, page, conditions)), count, estimate } as never
+          const count = () => loaders.count(model, where)
+          const estimate = () => loaders.estimate(model, where)
+          return { ...(await readPage(loaders, model, list, page, where)), count, estimate } as never
         },
       },
       connection,
@@ -97,10 +97,10 @@ export function readListArguments(
   { plural, selection }: { readonly plural: string; readonly selection?: ListSelection | undefined },
   context: Context,
 ) {
-  const order = selection?.order.read(args.orderBy, args.thenBy) ?? byTime('createdAt', 'ASC')
+  const order = selection?.order.read(args.orderBy, args.thenBy) ?? oldestFirst
   const list: OrderedList = { name: plural, order, isUnnamed: context.hasPreviousRelease }
   const page = readPageRequest(args, list)
-  return { list, page, conditions: selection?.filter.conditionsOf(args.filter ?? {}, context) ?? [] }
+  return { list, page, where: selection?.filter.whereOf(args.filter ?? {}, context) ?? {} }
 }
 
 type FieldBuilder = Pick<Parameters<Parameters<typeof builder.queryField>[1]>[0], 'arg'>

@@ -1,24 +1,27 @@
 import { type FieldNode, type GraphQLError, type GraphQLResolveInfo, responsePathAsArray } from 'graphql'
 import { forbidden, type Scope } from '../../auth/scopes.ts'
 import type { Context } from '../../context.ts'
-import type { GatewayError } from '../../errors.ts'
+import { GatewayError } from '../../errors.ts'
 
 type Path = GraphQLResolveInfo['path']
 
-/** The fields of an execution that its viewer may not see: the error of each, and where else they are null. */
+/** What the viewer of an execution may not see: the error of each field, and where else it is null. */
 interface Masked {
   readonly byField: Map<FieldNode | undefined, MaskedField[]>
+  readonly pathsOf: Map<Error, Path[]>
   count: number
 }
 
 /** A field of a document, by all nodes that select it in a row: fragments can merge others with the first of them. */
 interface MaskedField {
   readonly nodes: readonly FieldNode[]
+  readonly scope: Scope
   readonly error: GatewayError
-  readonly paths: Path[]
 }
 
-const executions = new WeakMap<Context, Masked>()
+const executions = new WeakMap<object, Masked>()
+
+const maskedOf = ({ execution }: Context) => execution && executions.get(execution)
 
 /**
  * The most errors of rows in a response. With 55,000, an attack made another client wait for 7 s and took 2.3 GiB; with
@@ -28,9 +31,15 @@ export const maxErrors = 2_000
 
 /** The context of one execution, for which fields can be masked. */
 export function withMasks(context: Context): Context {
-  const own = { ...context }
-  executions.set(own, { byField: new Map(), count: 0 })
-  return own
+  const execution = {}
+  executions.set(execution, { byField: new Map(), pathsOf: new Map(), count: 0 })
+  return { ...context, execution }
+}
+
+/** Notes another place at which an error made something null. */
+function note(masked: Masked, error: GatewayError, path: Path): void {
+  masked.count += 1
+  if (masked.count <= maxErrors) masked.pathsOf.get(error)?.push(path)
 }
 
 /**
@@ -42,17 +51,38 @@ export function withMasks(context: Context): Context {
  * @throws GatewayError FORBIDDEN for the first row of a field of the document
  */
 export function mask(context: Context, { fieldNodes: nodes, path }: GraphQLResolveInfo, scope: Scope): null {
-  const masked = executions.get(context)
+  const masked = maskedOf(context)
   const fields = masked?.byField.get(nodes[0]) ?? []
-  const known = fields.find((field) => isSame(field.nodes, nodes))
+  const known = fields.find((field) => field.scope === scope && isSame(field.nodes, nodes))
   if (!masked || !known) {
     const error = forbidden(scope)
-    masked?.byField.set(nodes[0], [...fields, { nodes, error, paths: [] }])
+    masked?.byField.set(nodes[0], [...fields, { nodes, scope, error }])
+    masked?.pathsOf.set(error, [])
     throw error
   }
-  masked.count += 1
-  if (masked.count <= maxErrors) known.paths.push(path)
+  note(masked, known.error, path)
   return null
+}
+
+/**
+ * Withholds entries of a list for the same reason as `mask` withholds fields: of those with the same error, the first
+ * one has it, and further ones are null.
+ */
+export function maskEntries<Entry>(
+  context: Context,
+  { path }: GraphQLResolveInfo,
+  entries: readonly (Entry | GatewayError | null)[],
+): (Entry | GatewayError | null)[] {
+  const masked = maskedOf(context)
+  return entries.map((entry, index) => {
+    if (!masked || !(entry instanceof GatewayError)) return entry
+    if (!masked.pathsOf.has(entry)) {
+      masked.pathsOf.set(entry, [])
+      return entry
+    }
+    note(masked, entry, { prev: path, key: index, typename: undefined })
+    return null
+  })
 }
 
 function isSame(one: readonly FieldNode[], other: readonly FieldNode[]): boolean {
@@ -66,9 +96,8 @@ function isSame(one: readonly FieldNode[], other: readonly FieldNode[]): boolean
  * @see https://specs.apollo.dev/nullability/v0.4/
  */
 export function errorAtEachPath(context: Context, errors: readonly GraphQLError[]): readonly GraphQLError[] {
-  const { byField } = executions.get(context) ?? {}
-  if (!byField || byField.size === 0) return errors
-  const pathsOf = new Map([...byField.values()].flat().map(({ error, paths }) => [error as Error, paths]))
+  const { pathsOf } = maskedOf(context) ?? {}
+  if (!pathsOf || pathsOf.size === 0) return errors
   return errors.flatMap((error) => {
     const paths = error.originalError && pathsOf.get(error.originalError)
     return paths ? [error, ...repeat(error, paths)] : error

@@ -256,7 +256,11 @@ function requireRestrictions(
   function check(path: readonly string[], value: unknown, node: ValueNode | undefined): void {
     const isAbsent = node?.kind === Kind.VARIABLE && !Object.hasOwn(variableValues, node.name.value)
     if (isAbsent || (value === null && !nullable.includes(path.join('.')))) errors.push(missingRestriction(path))
-    else
+    else if (Array.isArray(value)) {
+      // GraphQL reads a single value as a list of one.
+      for (const [index, item] of value.entries())
+        check([...path, String(index)], item, node?.kind === Kind.LIST ? node.values[index] : node)
+    } else
       for (const name of namesIn(value, node)) check([...path, name], own(value as object, name), fieldOf(node, name))
   }
 

@@ -1,10 +1,15 @@
 import { brandWithType } from '@pothos/core'
-import { forbidden, requireScope, type Scope } from '../../auth/scopes.ts'
+import type { GraphQLResolveInfo } from 'graphql'
+import { forbidden, type Scope } from '../../auth/scopes.ts'
 import type { Context } from '../../context.ts'
+import { models } from '../../db/data-model.ts'
 import type { Ids } from '../../db/ids.ts'
+import { maxPageSize } from '../../db/read/page.ts'
 import type { Relation } from '../../db/read/relation.ts'
-import { type GatewayError, invalidField } from '../../errors.ts'
+import type { GatewayError } from '../../errors.ts'
 import { builder } from './builder.ts'
+import { requireShortList } from './connection.ts'
+import { mask, maskEntries } from './masked.ts'
 
 interface NodeRow {
   readonly id: string
@@ -29,6 +34,7 @@ interface NodeType {
   readonly isForUsers: boolean
 }
 
+/** In the order of schema.prisma, whatever imports a type first. */
 const nodeTypes: NodeType[] = []
 
 /**
@@ -47,12 +53,14 @@ export function registerNode(
   { hasOnlyOwnIds = false, isForUsers = true } = {},
 ): void {
   nodeTypes.push({ typename, ids, scope, relation, hasOnlyOwnIds, isForUsers })
+  nodeTypes.sort((one, other) => models.indexOf(one.relation.model) - models.indexOf(other.relation.model))
 }
 
 /**
  * Finds the rows of ids. The prefix of an id tells its type. If the prefix is unknown, or that type has no such row,
- * the types with imported rows are searched. If rows of two types have the id, the one of the type that was registered
- * first is returned. There are at most two statements per type, plus one per planned tree, however many ids there are.
+ * the types with imported rows are searched. If rows of two types have the id, the one of the type that comes first in
+ * schema.prisma is returned. There are at most two statements per type, plus one per planned tree, however many ids
+ * there are.
  *
  * Types that the viewer may not read are not searched, so that an error never reveals that a row exists.
  *
@@ -84,26 +92,40 @@ async function loadNodes(
   const missing = byType.flatMap(([type, of]) => (type && !isReadable(type) ? [] : of.filter((id) => !found.has(id))))
   if (missing.length > 0) await search(imported.filter(isReadable).map((type) => [type, missing]))
 
+  // One error for each scope, because entries with the same are withheld together.
+  const errors = new Map<Scope, GatewayError>()
   return ids.map((id) => {
     const row = found.get(id)
     if (row) return row
     const expected = expectedOf(id)
     const refused = (expected ? [expected] : possible).find((type) => !isReadable(type))
-    return refused ? forbidden(refused.scope) : null
+    if (!refused) return null
+    const error = errors.get(refused.scope) ?? forbidden(refused.scope)
+    errors.set(refused.scope, error)
+    return error
   })
 }
 
 /**
- * Loads the row of a type that has an id; null if there is none.
+ * Loads the row of a type that has an id, for a field of another row; null if there is none.
  *
- * @throws GatewayError FORBIDDEN if the viewer lacks the scope of the type
+ * @throws GatewayError FORBIDDEN if the viewer lacks the scope of the type, as `mask` does
  */
-export async function loadNode(typename: string, id: string, { viewer, loaders }: Context): Promise<NodeRow | null> {
+export function loadNode(
+  typename: string,
+  id: string,
+  context: Context,
+  info: GraphQLResolveInfo,
+): Promise<NodeRow | null> | null {
+  const { viewer, loaders } = context
   const type = nodeTypes.find((known) => known.typename === typename)
   if (!type) throw new Error(`${typename} is no node`)
-  requireScope(viewer, type.scope)
-  const row = (await loaders.load(type.relation, id)) as NodeRow | null
-  return row && asNode(type, row)
+  if (!viewer.scopes.includes(type.scope)) return mask(context, info, type.scope)
+  const load = async () => {
+    const row = (await loaders.load(type.relation, id)) as NodeRow | null
+    return row && asNode(type, row)
+  }
+  return load()
 }
 
 /**
@@ -118,7 +140,7 @@ export async function loadNodesOf(
 ): Promise<(NodeRow | GatewayError | null)[]> {
   const type = nodeTypes.find((known) => known.typename === typename)
   if (!type) throw new Error(`${typename} is no node`)
-  if (!viewer.scopes.includes(type.scope)) return ids.map(() => forbidden(type.scope))
+  if (!viewer.scopes.includes(type.scope)) return new Array(ids.length).fill(forbidden(type.scope))
   const distinct = [...new Set(ids)]
   const rows = (await loaders.loadAll(type.relation, distinct)) as (NodeRow | null)[]
   const found = new Map(distinct.map((id, index) => [id, rows[index] ?? null]))
@@ -134,14 +156,15 @@ function asNode({ typename }: NodeType, row: NodeRow): NodeRow {
   return row
 }
 
-export const maxNodes = 500
-
 builder.queryFields((t) => ({
   node: t.field({
     type: Node,
     nullable: true,
     scope: 'inherited',
-    description: 'Returns the object with this id, or null if your tenant has none. Needs the scope of its type.',
+    description:
+      'Returns the object with this id, or null if your tenant has none. Needs the scope of its type. Imported objects of different types can have ' +
+      'the same id. Then it returns the one of the type whose prefix the id has, or otherwise the first one of: user, account, profile, email, job. ' +
+      'The query of a type, such as `user(id:)`, returns the object of that type.',
     args: { id: t.arg.id({ required: true, description: 'The id.' }) },
     resolve: async (_, { id }, context) => (await loadNodes([id], context))[0] as NodeRow | null,
   }),
@@ -150,12 +173,12 @@ builder.queryFields((t) => ({
     cost: { length: { asArgument: 'ids' } },
     nullable: { list: false, items: true },
     scope: 'inherited',
-    description: `Returns the objects with up to ${maxNodes} ids, in the order of the ids, with null for ids that your tenant does not have. Needs the scopes of their types.`,
+    description: `Returns the objects with up to ${maxPageSize} ids, in the order of the ids, with null for ids that your tenant does not have. Needs the scopes of their types. Of objects that have the same id, it returns the one that \`node\` returns.`,
     args: { ids: t.arg.idList({ required: true, description: 'The ids.' }) },
-    resolve: (_, { ids }, context) => {
-      if (ids.length > maxNodes) throw invalidField('ids', 'OUT_OF_RANGE', `must have at most ${maxNodes} entries`)
+    resolve: async (_, { ids }, context, info) => {
+      requireShortList(ids, 'ids')
       // An error belongs to its own entry. Both executors accept errors as values.
-      return loadNodes(ids, context) as Promise<(NodeRow | null)[]>
+      return maskEntries(context, info, await loadNodes(ids, context)) as (NodeRow | null)[]
     },
   }),
 }))

@@ -1,4 +1,6 @@
-import type { Direction, Order } from '../../db/read/order.ts'
+import { dataModel, type Model } from '../../db/data-model.ts'
+import type { Prisma } from '../../db/generated/prisma/client.ts'
+import { type Direction, type Order, type OrderBy, orderOf } from '../../db/read/order.ts'
 import { own } from '../../own.ts'
 import { builder } from './builder.ts'
 
@@ -10,9 +12,10 @@ const OrderDirection = builder.enumType('OrderDirection', {
   } as const,
 })
 
-interface OrderField {
+interface OrderField<M extends Model> {
   readonly description: string
-  readonly by: (direction: Direction) => Order
+  /** The order, as Prisma Client takes it. */
+  readonly orderBy: (sort: Prisma.SortOrder) => OrderBy<M>
 }
 
 interface OrderInput {
@@ -31,12 +34,14 @@ interface GivenOrder {
  * @param fields the values of `UserOrderField`, by name
  * @param byDefault the order without an input
  */
-export function defineOrder(
-  typename: string,
+export function defineOrder<M extends Model>(
+  model: M,
   plural: string,
-  fields: Readonly<Record<string, OrderField>>,
+  fields: Readonly<Record<string, OrderField<M>>>,
   byDefault: OrderInput,
 ) {
+  // Pothos has types for the names of the models.
+  const typename: string = model
   const FieldType = builder.enumType(`${typename}OrderField`, {
     description: `The fields by which ${plural} can be ordered. Ties are ordered by id.`,
     values: Object.fromEntries(Object.entries(fields).map(([name, { description }]) => [name, { description }])),
@@ -54,14 +59,19 @@ export function defineOrder(
      * The order that a client asks for, or the default, and those of its ties. A field that comes a second time has no
      * effect.
      */
-    read(first: GivenOrder | null | undefined, ties?: readonly GivenOrder[] | null): Order {
-      const unique = new Map<string, Order>()
+    orderBy(first: GivenOrder | null | undefined, ties?: readonly GivenOrder[] | null): object[] {
+      const unique = new Map<string, object>()
       for (const { field, direction } of [first ?? byDefault, ...(ties ?? [])]) {
         const name = String(field)
-        if (!unique.has(name)) unique.set(name, (own(fields, name) as OrderField).by(direction))
+        if (unique.has(name)) continue
+        const { orderBy } = own(fields, name) as OrderField<M>
+        unique.set(name, orderBy(direction === 'ASC' ? 'asc' : 'desc'))
       }
-      const [order, ...rest] = [...unique.values()] as [Order, ...Order[]]
-      return rest.length > 0 ? { ...order, ties: rest } : order
+      return [...unique.values()]
+    },
+    /** The same, as positions in a list need it. */
+    read(first: GivenOrder | null | undefined, ties?: readonly GivenOrder[] | null): Order {
+      return orderOf(dataModel, model, this.orderBy(first, ties))
     },
   }
 }

@@ -1,19 +1,19 @@
 import type { ObjectRef } from '@pothos/core'
-import type { FieldNode, GraphQLResolveInfo } from 'graphql'
 import type { Scope } from '../../auth/scopes.ts'
 import type { Context } from '../../context.ts'
 import type { Model, Row } from '../../db/data-model.ts'
 import type { Loaders } from '../../db/read/loaders.ts'
-import { oldestFirst, type RelatedRows } from '../../db/read/nested-list.ts'
-import { type PageRequest, windowBeyond, windowOf } from '../../db/read/page.ts'
+import type { RelatedRows } from '../../db/read/nested-list.ts'
+import { oldestFirst } from '../../db/read/order.ts'
+import { maxPageSize, type PageRequest, windowBeyond, windowOf } from '../../db/read/page.ts'
 import type { Relation, SelectedRow } from '../../db/read/relation.ts'
-import { GatewayError } from '../../errors.ts'
 import { own } from '../../own.ts'
 import { builder } from './builder.ts'
-import { maxPageSize, readPageRequest, readPageSize, type Side, toConnection } from './connection.ts'
+import { readPageRequest, readPageSize, type Side, toConnection } from './connection.ts'
 import type { OrderedList } from './cursor.ts'
-import { rowsOfParent } from './field-metadata.ts'
+import { type FieldCost, rowsOfParent } from './field-metadata.ts'
 import { type defineList, type ListArguments, type ListSelection, selectionArguments } from './list.ts'
+import { nodeOf, oncePerField, type RelationQuery } from './related-rows.ts'
 
 // Fields that return rows of a relation: a row, a list, or a connection. Pothos types a parent as a whole row. A loaded
 // row has its id, the columns that the operation names, and the ids that its relations start from. A resolver reads
@@ -47,65 +47,6 @@ export function loadRows<M extends Model>(
   return loaders.loadAll(relation, ids) as Promise<(Row<M> | null)[]>
 }
 
-/**
- * The options of a field that returns the row of a relation, or null if the id is null: `...rowOf(profileOfAccount,
- * 'id')`.
- */
-export function rowOf<M extends Model, From extends string>(relation: Relation<M, SelectedRow<M> | null>, from: From) {
-  return {
-    relation: { relation, from },
-    resolve: ({ [from]: id }: Readonly<Record<From, string | null>>, _args: object, { loaders }: Context) =>
-      id === null ? null : loadRow(loaders, relation, id),
-  }
-}
-
-/**
- * The options of a field that returns the row that a foreign key refers to: `...referencedRowOf(userById, 'userId')`.
- *
- * The resolver throws SERVICE_UNAVAILABLE if the row was deleted between two statements of the request, so that the
- * client sends it again.
- */
-export function referencedRowOf<M extends Model, From extends string>(
-  relation: Relation<M, SelectedRow<M> | null>,
-  from: From,
-) {
-  const { resolve, ...options } = rowOf(relation, from)
-  return {
-    ...options,
-    resolve: (parent: Readonly<Record<From, string>>, args: object, context: Context) => {
-      const row = resolve(parent, args, context)
-      return row instanceof Promise ? row.then(present) : present(row)
-    },
-  }
-}
-
-const wasDeleted = 'A row of the response was deleted while the response was read. Send the request again.'
-
-function present<Value>(row: Value | null): Value {
-  if (row === null) throw new GatewayError('SERVICE_UNAVAILABLE', wasDeleted)
-  return row
-}
-
-/** Defines the query field that returns the object with an id: `user(id: ID!): User`. */
-export function defineQueryById<M extends Model>(
-  name: string,
-  type: ObjectRef<Types, Row<M>>,
-  scope: Scope,
-  relation: Relation<M, SelectedRow<M> | null>,
-): void {
-  builder.queryField(name, (t) =>
-    t.field({
-      type,
-      nullable: true,
-      scope,
-      description: `Returns the ${name} with this id, or null if your tenant has none.`,
-      args: { id: t.arg.id({ required: true, description: `The id of the ${name}.` }) },
-      root: { model: relation.model, ids: 'id' },
-      resolve: (_, { id }, { loaders }) => loadRow(loaders, relation, id) as never,
-    }),
-  )
-}
-
 // Lists of the rows that belong to another row. Their arguments restrict the relation that the field loads, so the
 // planner finds the restricted relation in the selection, and reads it with the rows above (operation/prepare/plan.ts).
 
@@ -122,14 +63,6 @@ interface NestedOptions {
   readonly selection?: ListSelection
 }
 
-interface NestedListOptions extends NestedOptions {
-  readonly type: ObjectRef<Types, unknown>
-  /** The assumed length without `first`. */
-  readonly length?: number
-  /** Whether the list is null for viewers without the scope. */
-  readonly isMasked?: boolean
-}
-
 interface NestedConnectionOptions extends NestedOptions {
   readonly type: ReturnType<typeof defineList>
   readonly selection: ListSelection
@@ -140,44 +73,41 @@ function keyOf(row: unknown, from: string): string {
   return String(own(row as object, from))
 }
 
-/**
- * Defines a field that lists the rows of a relation, with the argument `first`, and with `filter` and `orderBy` if it
- * has a selection. Without arguments it returns all of them, oldest first.
- *
- * `defineNestedList(User, 'accounts', { relation: accountsOfUser, … })` ⇒ `User.accounts(first, filter, orderBy)`
- */
-export function defineNestedList(owner: ObjectRef<Types, unknown>, name: string, options: NestedListOptions): void {
-  const { type, relation, from, plural, scope, description, selection, length, isMasked = false } = options
-  const restrictTo = oncePerField((args, context): Relation<Model, Rows> => {
-    const limit = args.first == null ? undefined : readPageSize({ first: args.first }).size
-    const order = selection?.order.read(args.orderBy, args.thenBy) ?? oldestFirst
-    const conditions = selection?.filter.conditionsOf(args.filter ?? {}, context) ?? []
-    const isWhole = conditions.length === 0 && limit === undefined
-    // An order has functions, which are not compared.
-    if (isWhole && JSON.stringify(order) === JSON.stringify(oldestFirst)) return relation
-    return context.loaders.restrict(relation, { conditions, order, direction: order.direction, limit })
-  })
-  // Most requests give none. This is the time of a small query that counts.
-  const restrict = (args: object, context: Context, info: GraphQLResolveInfo) =>
-    Object.values(args).some((value) => value != null) ? restrictTo(nodeOf(info), () => args, context) : relation
-  builder.objectField(owner, name, (t) =>
-    t.field({
-      type: [type],
-      scope,
-      isMasked,
-      description: `${description}, oldest first.`,
-      args: {
-        first: t.arg.int({
-          description: `The number of ${plural} from the start of the list: 0–${maxPageSize}. All by default.`,
-        }),
-        ...(selection && selectionArguments(t, plural, selection)),
-      },
-      cost: { ...(length !== undefined && { length }), extra: (args) => pointsOf(selection, args) },
-      relation: { relation, from, restrict: restrictTo },
-      resolve: (parent, args, context, info) =>
-        context.loaders.load(restrict(args, context, info), keyOf(parent, from)) as never,
+/** A list that belongs to a row: what it has, for descriptions, and its filter and order, if clients may choose. */
+interface NestedList {
+  /** The things in the list: `accounts`. */
+  readonly plural: string
+  readonly selection?: ListSelection
+}
+
+type FieldBuilder = Parameters<typeof selectionArguments>[0]
+
+/** The arguments of a list of related rows: `first`, and with a selection `filter`, `orderBy` and `thenBy`. */
+export function listArgs(t: FieldBuilder, { plural, selection }: NestedList) {
+  return {
+    first: t.arg.int({
+      description: `The number of ${plural} from the start of the list: 0–${maxPageSize}. All by default.`,
     }),
-  )
+    ...(selection && selectionArguments(t, plural, selection)),
+  }
+}
+
+/** The option `query` of a relation with these arguments. Without values of them it asks for all rows, oldest first. */
+export function listQuery({ selection }: Pick<NestedList, 'selection'>) {
+  const query = (given: object, context: Context): RelationQuery => {
+    const { first, filter, orderBy, thenBy } = given as ListArguments
+    return {
+      where: filter == null ? undefined : selection?.filter.whereOf(filter, context),
+      orderBy: selection?.order.orderBy(orderBy, thenBy),
+      take: first == null ? undefined : readPageSize({ first }).size,
+    }
+  }
+  return Object.assign(query as never as (args: object, context: Context) => object, { isWholeWithoutArguments: true })
+}
+
+/** The option `cost` of a list of related rows. */
+export function listCost({ selection }: Pick<NestedList, 'selection'>): FieldCost {
+  return { extra: (args) => pointsOf(selection, args) }
 }
 
 /**
@@ -191,12 +121,11 @@ export function defineNestedConnection(
   options: NestedConnectionOptions,
 ): void {
   const { type, relation, from, plural, scope, description, selection } = options
-  const readPage = oncePerField((args, context): NestedPage => {
+  const readPage = oncePerField((args: ListArguments, context): NestedPage => {
     const list = { name: plural, order: selection.order.read(args.orderBy, args.thenBy) }
     const page = readPageRequest(args, list)
-    const conditions = selection.filter.conditionsOf(args.filter ?? {}, context)
-    const restrict = (rows: Omit<RelatedRows, 'conditions'>) =>
-      context.loaders.restrict(relation, { conditions, ...rows })
+    const where = selection.filter.whereOf(args.filter ?? {}, context)
+    const restrict = (rows: Omit<RelatedRows, 'where'>) => context.loaders.restrict(relation, { where, ...rows })
     return {
       list,
       page,
@@ -249,41 +178,6 @@ function once<Result>(work: () => Result): () => Result {
     result ??= { value: work() }
     return result.value
   }
-}
-
-/**
- * Reads the arguments of a field of the document once in a request, because all parents have the same. A rejection is
- * remembered too. The loaders stand for the request: they belong to one operation, with one set of variables.
- */
-function oncePerField<Result>(read: (args: ListArguments, context: Context) => Result) {
-  const ofRequest = new WeakMap<Loaders, Map<FieldNode, () => Result>>()
-  return (node: FieldNode, args: () => object, context: Context): Result => {
-    const known = ofRequest.get(context.loaders) ?? new Map<FieldNode, () => Result>()
-    ofRequest.set(context.loaders, known)
-    let result = known.get(node)
-    if (!result) {
-      result = outcomeOf(() => read(args(), context))
-      known.set(node, result)
-    }
-    return result()
-  }
-}
-
-/** Returns a function that returns what the work has returned, or throws what it has thrown. */
-function outcomeOf<Result>(work: () => Result): () => Result {
-  try {
-    const result = work()
-    return () => result
-  } catch (error) {
-    return () => {
-      throw error
-    }
-  }
-}
-
-/** The field of the document that a resolver serves. Fragments can merge others with it, which have its arguments. */
-function nodeOf({ fieldNodes }: GraphQLResolveInfo): FieldNode {
-  return fieldNodes[0] as FieldNode
 }
 
 /**

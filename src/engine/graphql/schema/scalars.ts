@@ -7,8 +7,10 @@ import { recordOf } from '../../own.ts'
 /** A JSON object: a phone number, an address, a payload or a result. */
 export type JsonObject = Record<string, unknown>
 
-function described(scalar: GraphQLScalarType, description: string): GraphQLScalarType {
-  return new GraphQLScalarType({ ...scalar.toConfig(), description })
+/** @param section of the RFC that specifies the values: `rfc3339#section-5.6` */
+function described(scalar: GraphQLScalarType, section: string, description: string): GraphQLScalarType {
+  const specifiedByURL = `https://www.rfc-editor.org/rfc/${section}`
+  return new GraphQLScalarType({ ...scalar.toConfig(), specifiedByURL, description })
 }
 
 /**
@@ -56,12 +58,22 @@ export const scalars = {
   DateTime: described(
     // It serializes to a string, because JSON.stringify is slower for a Date.
     storable('DateTime', GraphQLDateTimeISO),
+    'rfc3339#section-5.6',
     'A point in time: RFC 3339 in UTC with milliseconds, such as `2026-01-31T08:00:00.000Z`.',
   ),
-  Date: described(storable('Date', GraphQLDate), 'A calendar date: RFC 3339, such as `1990-05-17`.'),
+  Date: described(
+    storable('Date', GraphQLDate),
+    'rfc3339#section-5.6',
+    'A calendar date: RFC 3339, such as `1990-05-17`.',
+  ),
   JSONObject: described(
     complete(GraphQLJSONObject),
+    'rfc8259#section-4',
     'A JSON object. Its keys keep their order, except for keys that are whole numbers, which come first.',
   ),
-  SafeInt: described(GraphQLSafeInt, 'An integer up to 2^53 − 1, which every JSON parser reads exactly.'),
+  SafeInt: described(
+    GraphQLSafeInt,
+    'rfc7493#section-2.2',
+    'An integer up to 2^53 − 1, which every JSON parser reads exactly.',
+  ),
 }

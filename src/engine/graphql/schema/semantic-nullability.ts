@@ -5,8 +5,10 @@ import {
   GraphQLInt,
   GraphQLList,
   GraphQLNonNull,
+  type GraphQLNullableType,
   type GraphQLObjectType,
   type GraphQLSchema,
+  GraphQLString,
   isObjectType,
   Kind,
   lexicographicSortSchema,
@@ -35,6 +37,26 @@ export const semanticNonNull = new GraphQLDirective({
   },
 })
 
+/**
+ * The scopes that a viewer needs for a field: all of one of the lists. It says in a form for programs what the
+ * description says in words.
+ */
+export const requiresScopes = new GraphQLDirective({
+  name: 'requiresScopes',
+  description: 'The API key or access token needs all scopes of one of the lists to select the field.',
+  locations: [DirectiveLocation.FIELD_DEFINITION],
+  args: {
+    scopes: {
+      type: new GraphQLNonNull(nonNullList(nonNullList(GraphQLString))),
+      description: 'The lists of scopes.',
+    },
+  },
+})
+
+function nonNullList<Type extends GraphQLNullableType>(type: Type) {
+  return new GraphQLList(new GraphQLNonNull(type))
+}
+
 /** Returns the directives of a type, or of a field, in the text of a schema. */
 export interface DirectivesOf {
   readonly type?: (type: GraphQLObjectType) => readonly string[]
@@ -45,10 +67,20 @@ export const nullability: DirectivesOf = {
   field: (field) => (metadataOf(field).isNullByError ? [`@${semanticNonNull.name}`] : []),
 }
 
+/** The directives of the schema that clients get. A router of a supergraph would enforce `@requiresScopes` itself. */
+const described: DirectivesOf = {
+  field(field, parent) {
+    const { scope } = metadataOf(field)
+    const scopes =
+      scope === undefined || scope === 'inherited' ? [] : [`@${requiresScopes.name}(scopes: [["${scope}"]])`]
+    return [...nullability.field(field, parent), ...scopes]
+  },
+}
+
 /** The text of a schema, sorted, with directives. graphql-js prints only `@deprecated`. */
 export function printSortedSchema(
   schema: GraphQLSchema,
-  { type: ofType, field: ofField }: DirectivesOf = nullability,
+  { type: ofType, field: ofField }: DirectivesOf = described,
 ): string {
   const text = printSchema(lexicographicSortSchema(schema))
   const added: { readonly at: number; readonly directives: readonly string[] }[] = []

@@ -112,7 +112,7 @@ export function defineStats(name: string, { model, type, filter, plural, scope }
       args: { filter: t.arg({ type: filter.type, description: `Selects ${plural}. All by default.` }) },
       root: { model, readsOthers: true },
       resolve: (_, args, context) =>
-        context.loaders.stats(model, filter.conditionsOf((args.filter ?? {}) as never, context)),
+        context.loaders.stats(model, filter.whereOf((args.filter ?? {}) as never, context)),
     }),
   )
 }

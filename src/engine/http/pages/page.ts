@@ -91,11 +91,12 @@ export function isFromThisMachine({ ip, hostname, headers, raw }: FastifyRequest
  * of other requests.
  *
  * @param sources what it may load, as directives of a content security policy
+ * @param formAction where its forms may be sent
  */
-export function setPageHeaders(reply: FastifyReply, sources: string): void {
+export function setPageHeaders(reply: FastifyReply, sources: string, formAction: "'none'" | "'self'" = "'none'"): void {
   reply.request.held.leavePlace()
   reply.type('text/html; charset=utf-8').headers({
-    'content-security-policy': `default-src 'none'; ${sources}; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`,
+    'content-security-policy': `default-src 'none'; ${sources}; frame-ancestors 'none'; base-uri 'none'; form-action ${formAction}`,
     'x-frame-options': 'DENY',
     'referrer-policy': 'no-referrer',
     'cross-origin-opener-policy': 'same-origin',
@@ -105,14 +106,20 @@ export function setPageHeaders(reply: FastifyReply, sources: string): void {
 
 export type SendTextPage = (reply: FastifyReply, title: string, body: string) => string
 
-/** @param sheets the style sheets, which are part of the page */
-export function createTextPages(...sheets: string[]): SendTextPage {
+interface TextPageOptions {
+  /** The style sheets, which are part of the page. */
+  readonly sheets?: readonly string[]
+  /** Whether it has a form, which is sent to the gateway. */
+  readonly hasForm?: boolean
+}
+
+export function createTextPages({ sheets = [], hasForm = false }: TextPageOptions = {}): SendTextPage {
   const style = ['variables.css', 'page.css', ...sheets].map(readPageFile).join('')
   const script = readPageFile('page.js')
   const hashOf = (text: string) => `'sha256-${hash('sha256', text, 'base64')}'`
   const sources = `style-src ${hashOf(style)}; script-src ${hashOf(script)}; img-src 'self'`
   return (reply, title, body) => {
-    setPageHeaders(reply, sources)
+    setPageHeaders(reply, sources, hasForm ? "'self'" : "'none'")
     return htmlPage(
       reply.request,
       title,
@@ -123,7 +130,7 @@ export function createTextPages(...sheets: string[]): SendTextPage {
 }
 
 /** A link from the root of the gateway, at its slash. */
-const rootedLink = /(?<= (?:href|src)=")\/(?!\/)/g
+const rootedLink = /(?<= (?:href|src|action)=")\/(?!\/)/g
 
 /** The way from a page to the root of the gateway: `/guides/rest` ⇒ `../`. */
 export function rootOf({ url }: FastifyRequest): string {

@@ -25,7 +25,7 @@ const allowedHeaders = [
 /** The headers of responses that pages may read, besides those that browsers always show. */
 const exposedHeaders =
   'allow, cache-status, deprecation, etag, idempotent-replayed, link, location, ratelimit, ratelimit-policy, retry-after, ' +
-  'server-timing, sunset, www-authenticate, x-cost, x-request-id'
+  'server-timing, sunset, www-authenticate, x-cost, x-cost-requested, x-ignored-parameters, x-request-id'
 
 /** How long a browser remembers what a page may send, in seconds. */
 const maxAgeSeconds = 600

@@ -31,10 +31,7 @@ function adviceFor({ url }: FastifyRequest): string {
       'The single connection mode is not supported.'
     )
   }
-  const advice = 'GraphQL is at /graphql, and /docs lists the routes of REST.'
-  return path.length < 100 && path.endsWith('/')
-    ? `Paths do not end with a slash: write ${path.replace(/\/+$/, '')}, or add the id that is missing. ${advice}`
-    : advice
+  return 'GraphQL is at /graphql, and /docs lists the routes of REST.'
 }
 
 /** The error that a client sees for an error of a request. Notes the limit that has caused it. */

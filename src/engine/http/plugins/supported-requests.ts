@@ -62,7 +62,7 @@ function isWebSocket({ headers }: IncomingMessage): boolean {
 /** Whether the gateway opens a WebSocket for a request. A proxy may have removed the header `connection`. */
 function isForWebSockets({ method, url = '', httpVersion, headers }: IncomingMessage): boolean {
   const isUpgrade = /(^|[\s,])upgrade($|[\s,])/i.test(headers.connection ?? '')
-  return method === 'GET' && /^\/graphql($|\?)/.test(url) && httpVersion === '1.1' && isUpgrade
+  return method === 'GET' && /^\/graphql\/?($|\?)/.test(url) && httpVersion === '1.1' && isUpgrade
 }
 
 /** Whether each % begins a character of UTF-8. Fastify would keep others as they are. */

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import {
   type FastifyBaseLogger,
@@ -58,7 +59,8 @@ export function serverOptions(logger: FastifyBaseLogger, timeouts: HttpTimeouts)
     frameworkErrors: respondToBadUrl,
     clientErrorHandler: respondToClientError,
     // An id may be long in percent-encoding. A longer one gets the response of an unknown id.
-    routerOptions: { maxParamLength: 16_384 },
+    // /users/ is /users: proxies and clients add a slash, and no id is empty.
+    routerOptions: { maxParamLength: 16_384, ignoreTrailingSlash: true },
   } satisfies FastifyHttpOptions<RawServerDefault>
 }
 
@@ -89,7 +91,9 @@ const refused = new WeakSet<Duplex>()
 
 /** Responds to data that Node could not parse as a request, directly on the socket. */
 function respondToClientError(this: FastifyInstance, error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  // As Node does: a response that has begun, such as a stream of events, would contain the problem.
+  const { _httpMessage: begun } = socket as { readonly _httpMessage?: ServerResponse | null }
+  if (error.code === 'ECONNRESET' || !socket.writable || begun?.headersSent) {
     socket.destroy()
     return
   }

@@ -91,7 +91,8 @@ export interface FeedBytes {
 
 export type FeedAnswer = FeedIds | { readonly problem: string }
 
-function readIds({ bytes, contentType }: FeedBytes): FeedAnswer {
+/** @throws Error if the text is no feed */
+export function readIds({ bytes, contentType }: FeedBytes): FeedAnswer {
   let decoded: ReturnType<typeof decodeText>
   try {
     decoded = decodeText(bytes, contentType)

@@ -10,8 +10,9 @@ import {
   type OperationDefinitionNode,
   valueFromASTUntyped,
 } from 'graphql'
+import { maxPageSize } from '../../../db/read/page.ts'
 import { own, recordOf } from '../../../own.ts'
-import { defaultPageSize, maxPageSize } from '../../schema/connection.ts'
+import { defaultPageSize } from '../../schema/connection.ts'
 import { metadataOf, rowsOfParent } from '../../schema/field-metadata.ts'
 import type { Values } from './coerce-variables.ts'
 import { isIncluded, type SelectedField, type Selection } from './selection.ts'
@@ -44,6 +45,11 @@ export function createCost({ variableDefinitions = [] }: OperationDefinitionNode
     }
   }
   const { cost, isConstant } = calculate({})
+  let ofAll: readonly Part[] | undefined
+  const partsOfAll = () => {
+    ofAll ??= calculationFor({}).partsOf(fields, 0)
+    return ofAll
+  }
   return {
     costOf: isConstant ? () => cost : (variables: Values) => calculate(variables).cost,
     costliestFields(variables: Values): readonly Share[] {
@@ -51,10 +57,10 @@ export function createCost({ variableDefinitions = [] }: OperationDefinitionNode
       calculate(variables, shares)
       return [...shares].sort(([, one], [, other]) => other - one)
     },
-    /** Returns a function that returns what the fields below the root cost besides nodes, in the data of a response. */
-    extraPointsIn(variables: Values): (data: unknown) => number {
-      const costly = calculationFor(variables).costlyFields(fields, 0)
-      return (data) => extraPointsOf(costly, data)
+    /** JSON objects under several aliases are paid by the length of the response. */
+    usedBy(variables: Values, data: unknown): number {
+      const parts = isConstant ? partsOfAll() : calculationFor(variables).partsOf(fields, 0)
+      return parts.reduce((sum, part) => sum + Math.max(1, pointsIn(part, data)), 0)
     },
   }
 }
@@ -111,17 +117,49 @@ class CostCalculation {
     return [...merged.values()]
   }
 
-  /** @param depth 0 for root fields, which cost nothing here */
-  costlyFields(selected: readonly SelectedField[], depth: number): readonly CostlyField[] {
-    return this.responseFields(selected).flatMap((one): CostlyField[] => {
-      const { key, field, node, selections } = one
-      const page = isListType(getNullableType(field.type)) ? undefined : this.pageOf(field, node)
-      // The row more that a page reads is a point.
-      const ofPage = page === undefined ? 0 : 1 + this.pointsOfCursors(node, page)
-      const points = depth === 0 ? 0 : this.extraOf(one, depth === 1) + ofPage
-      const below = this.costlyFields(selections, depth + 1)
-      return points > 0 || below.length > 0 ? [{ key, points, below }] : []
+  /** What the fields cost in the data of a response, by their keys. Those that cost nothing are left out. */
+  partsOf(selected: readonly SelectedField[], depth: number): readonly Part[] {
+    const byKey = Map.groupBy(this.responseFields(selected.filter(mayCost)), ({ key }) => key)
+    return [...byKey].flatMap(([key, fields]): Part[] => {
+      const parts = fields.map((field) => this.partOf(field, depth))
+      const [first = noPart] = parts
+      // Fields of several types share the key. An object has the type of one of them.
+      const most = (pointsOf: (part: Part) => number) => Math.max(...parts.map(pointsOf))
+      const part: Part =
+        parts.length === 1
+          ? first
+          : {
+              key,
+              isNode: parts.some(({ isNode }) => isNode),
+              extra: most(({ extra }) => extra),
+              least: most(({ least }) => least),
+              lists: [...new Set(parts.flatMap(({ lists }) => lists))],
+              below: this.partsOf(
+                fields.flatMap(({ selections }) => selections),
+                depth + 1,
+              ),
+            }
+      const { isNode, extra, least, lists, below } = part
+      const costs = depth === 0 || isNode || extra > 0 || least > 0 || lists.length > 0 || below.length > 0
+      return costs ? [part] : []
     })
+  }
+
+  private partOf(selected: SelectedField, depth: number): Part {
+    const { key, field, node, type, selections } = selected
+    const isList = isListType(getNullableType(field.type))
+    const page = isList ? undefined : this.pageOf(field, node)
+    // The data has the length of a page, unless nothing of its list is selected.
+    const lists = page === undefined ? [] : this.responseFields(selections).filter(isListOfPage)
+    const ids = isList && typeof metadataOf(field).cost?.length === 'object' ? (this.lengthOf(field, node) ?? 0) : 0
+    return {
+      key,
+      isNode: node.selectionSet !== undefined && isNode(type),
+      extra: this.extraOf(selected, depth === 1) + (depth === 0 ? 0 : this.pointsOfCursors(node, page)),
+      least: lists.length > 0 ? 1 : Math.max(page === undefined ? 0 : 1, page ?? ids),
+      lists: lists.map((one) => one.key),
+      below: node.selectionSet ? this.partsOf(selections, depth + 1) : [],
+    }
   }
 
   private share(path: string, points: number): void {
@@ -195,20 +233,55 @@ class CostCalculation {
   }
 }
 
-/** A field that costs more than the nodes that it returns, or has such fields below it. */
-interface CostlyField {
+/** What a field costs in the data of a response. */
+interface Part {
   readonly key: string
-  readonly points: number
-  readonly below: readonly CostlyField[]
+  /** Whether its objects are nodes. */
+  readonly isNode: boolean
+  /** The points besides nodes. */
+  readonly extra: number
+  /** The least that it costs besides those: the rows of a page of which the data has no list, the ids to look for. */
+  readonly least: number
+  /** The keys of the lists of a page. */
+  readonly lists: readonly string[]
+  readonly below: readonly Part[]
 }
 
-function extraPointsOf(fields: readonly CostlyField[], data: unknown): number {
-  if (fields.length === 0 || typeof data !== 'object' || data === null) return 0
-  if (Array.isArray(data)) return data.reduce<number>((sum, item) => sum + extraPointsOf(fields, item), 0)
-  return fields.reduce((sum, { key, points, below }) => {
-    if (!Object.hasOwn(data, key)) return sum
-    return sum + points + extraPointsOf(below, own(data, key))
-  }, 0)
+const noPart: Part = { key: '', isNode: false, extra: 0, least: 0, lists: [], below: [] }
+
+/** Whether a field can cost something. Most are scalars, which do not. */
+function mayCost({ node, field }: SelectedField): boolean {
+  return node.selectionSet !== undefined || metadataOf(field).cost !== undefined
+}
+
+/** Whether a field of a connection, or of the payload of a mutation, has an item for each row of the page. */
+function isListOfPage({ field }: SelectedField): boolean {
+  return isListType(getNullableType(field.type)) && field.name !== 'userErrors'
+}
+
+/** What a field costs that an object has. Nothing has run for a field that is null. */
+function pointsIn(part: Part, parent: unknown): number {
+  const value = own(parent as object | null | undefined, part.key)
+  if (value === null || value === undefined) return 0
+  const { extra, least, lists } = part
+  const page = lists.reduce((longest, key) => {
+    const list = own(value, key)
+    return Array.isArray(list) ? Math.max(longest, list.length) : longest
+  }, least)
+  return extra + Math.max(page, pointsOfValue(part, value))
+}
+
+function pointsOfValue(part: Part, value: unknown): number {
+  if (Array.isArray(value)) {
+    let points = 0
+    // What was looked for, and not found, is null.
+    for (const item of value) points += item === null && part.isNode ? 1 : pointsOfValue(part, item)
+    return points
+  }
+  if (typeof value !== 'object' || value === null) return 0
+  let points = part.isNode ? 1 : 0
+  for (const below of part.below) points += pointsIn(below, value)
+  return points
 }
 
 /** How many JSON objects are selected again, under another alias. */
@@ -227,40 +300,4 @@ function toPageSize(value: unknown): number {
 export function isNode(type: GraphQLNamedType): boolean {
   if (isUnionType(type)) return type.getTypes().every(isNode)
   return isObjectType(type) ? type.getInterfaces().some(({ name }) => name === 'Node') : type.name === 'Node'
-}
-
-/** The parts of a response that hold objects, by their keys. */
-interface Part {
-  isNode: boolean
-  readonly parts: Map<string, Part>
-}
-
-/** Returns a function that counts the nodes in the data of an operation's response. */
-export function createNodeCount(fields: readonly SelectedField[]): (data: unknown) => number {
-  const root: Part = { isNode: false, parts: new Map() }
-  addParts(root, fields)
-  return (data) => count(root, data)
-}
-
-/** Fields with the same key share their place in the response. */
-function addParts({ parts }: Part, fields: readonly SelectedField[]): void {
-  for (const { key, node, type, selections } of fields) {
-    if (!node.selectionSet) continue
-    const part = parts.get(key) ?? { isNode: false, parts: new Map() }
-    parts.set(key, part)
-    part.isNode ||= isNode(type)
-    addParts(part, selections)
-  }
-}
-
-function count(part: Part, value: unknown): number {
-  if (value === null || value === undefined) return 0
-  if (Array.isArray(value)) {
-    let nodes = 0
-    for (const item of value) nodes += count(part, item)
-    return nodes
-  }
-  let nodes = part.isNode ? 1 : 0
-  for (const [key, inner] of part.parts) nodes += count(inner, own(value as object, key))
-  return nodes
 }

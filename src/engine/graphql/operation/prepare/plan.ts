@@ -1,4 +1,4 @@
-import { getArgumentValues, getNullableType, isListType, Kind, type ValueNode } from 'graphql'
+import { getArgumentValues, Kind, type ValueNode } from 'graphql'
 import type { Context } from '../../../context.ts'
 import type { Model } from '../../../db/data-model.ts'
 import { type Branch, noBranches, type ReadPlan, type Relation } from '../../../db/read/relation.ts'
@@ -62,10 +62,10 @@ interface Planning {
   readonly fieldsOf: FieldsOf
 }
 
-/** Whether a field can read only a part of its relation: it has arguments, or is a connection, which has a default. */
+/** Whether a field can read only a part of its relation: it has arguments, or reads a part without them too. */
 function isRestricted({ field, node }: SelectedField): boolean {
-  if (!metadataOf(field).relation?.restrict) return false
-  return (node.arguments ?? []).length > 0 || !isListType(getNullableType(field.type))
+  const { relation } = metadataOf(field)
+  return relation?.restrict !== undefined && ((node.arguments ?? []).length > 0 || !relation.canBeWhole)
 }
 
 /** The relation of a field for its arguments. Undefined if the resolver will reject them. */

@@ -8,6 +8,7 @@ import {
   getNamedType,
   getNullableType,
   getOperationAST,
+  isAbstractType,
   isInputObjectType,
   isListType,
   Kind,
@@ -26,7 +27,7 @@ import type { Metrics } from '../../../telemetry/metrics.ts'
 import { maxNameLength, type OperationSummary } from '../../../telemetry/usage.ts'
 import { metadataOf } from '../../schema/field-metadata.ts'
 import { coerceVariables, type Values } from './coerce-variables.ts'
-import { createCost, createNodeCount } from './cost.ts'
+import { createCost } from './cost.ts'
 import { createPlanner, type Dependencies, dependenciesOf } from './plan.ts'
 import { createDocumentReader, type ReadDocument } from './read-document.ts'
 import { declareCoerced, type Schemas } from './schemas.ts'
@@ -107,6 +108,8 @@ export interface PreparedOperation {
   readonly size: number
   /** The scopes of all its fields. The scope of a `node` is known when it is loaded. */
   readonly scopes: readonly Scope[]
+  /** Whether it has a field whose type, and so its scope, is known when a row is loaded: `node`. */
+  readonly hasTypesOfRows: boolean
   /** Whether its response has secrets, which are shown only once. */
   readonly showsSecrets: boolean
   /** How it is counted: its name, cut, the hash of its document, and the fields that it selects. */
@@ -118,12 +121,8 @@ export interface PreparedOperation {
   costOf(variables: Values): number
   /** The fields by their path, with the points of each, the costliest first. */
   costliestFields(variables: Values): readonly (readonly [path: string, points: number])[]
-  /**
-   * Returns a function that returns what the fields below the root cost besides nodes, in the data of a response:
-   * pages, counts, conditions.
-   */
-  extraPointsIn(variables: Values): (data: unknown) => number
-  countNodes(data: unknown): number
+  /** What ran has cost, by the data of a response: the same sum as the cost, of what is there. */
+  usedBy(variables: Values, data: unknown): number
   coerce(variables: Values): ReturnType<typeof coerceVariables>
   /** Its reads, for coerced variables and the request. */
   planOf(coerced: Values, context: Context): ReadPlan
@@ -186,10 +185,11 @@ interface PreparedDocument extends ReadDocument {
 
 export type DocumentCache = ReturnType<typeof createDocumentCache>
 
-export function createDocumentCache() {
+/** @param maxSize less than what the process keeps, in tests */
+export function createDocumentCache(maxSize = maxTotalSize) {
   return new LRUCache<string, PreparedDocument>({
     max: maxDocuments,
-    maxSize: maxTotalSize,
+    maxSize,
     sizeCalculation: ({ size }, text) => size + Math.ceil((text.length + 1) / charactersPerToken),
   })
 }
@@ -262,7 +262,9 @@ function prepareOperation(
   const name = definition.name?.value
   const scopes = new Set<Scope>()
   const fields = new Set<string>()
-  for (const { parent, field } of allFields(selection.fields)) {
+  let hasTypesOfRows = false
+  for (const { parent, field, type } of allFields(selection.fields)) {
+    hasTypesOfRows ||= isAbstractType(type)
     fields.add(`${parent.name}.${field.name}`)
     const { scope } = metadataOf(field)
     if (scope !== undefined && scope !== 'inherited') scopes.add(scope)
@@ -279,10 +281,10 @@ function prepareOperation(
     executable,
     schemas,
     scopes: [...scopes],
+    hasTypesOfRows,
     showsSecrets: selection.fields.some(({ field }) => metadataOf(field).isSecret === true),
     summary: { name: name?.slice(0, maxNameLength), hash: hash('sha256', document.loc?.source.body ?? ''), fields },
     ...createCost(definition, selection),
-    countNodes: createNodeCount(selection.fields),
     planOf: createPlanner(selection),
     dependenciesOn: (logged) => dependenciesOf(selection, logged),
     coerce: (variables) => coerceVariables(schema, definition, variables),

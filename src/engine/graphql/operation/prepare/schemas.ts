@@ -9,7 +9,7 @@ import {
 } from 'graphql'
 import { builder } from '../../schema/builder.ts'
 import { type Entities, extendToSubgraph, printSubgraph } from '../../schema/federation.ts'
-import { semanticNonNull } from '../../schema/semantic-nullability.ts'
+import { requiresScopes, semanticNonNull } from '../../schema/semantic-nullability.ts'
 
 /** The schema, in the forms that operations need. */
 export interface Schemas {
@@ -22,14 +22,18 @@ export interface Schemas {
 }
 
 export function buildSchemas(): Schemas {
-  const directives = [...specifiedDirectives, semanticNonNull]
-  const schema = builder.toSchema({ directives })
+  const directives = [...specifiedDirectives, semanticNonNull, requiresScopes]
+  const schema = Object.assign(builder.toSchema({ directives }), { description })
   return {
     schema,
     executable: acceptCoerced(schema),
-    guarded: acceptCoerced(builder.toSchema({ directives, guarded: true })),
+    guarded: acceptCoerced(Object.assign(builder.toSchema({ directives, guarded: true }), { description })),
   }
 }
+
+const description =
+  'Users of a tenant app, their accounts on platforms with their profiles, and jobs. Each request sees the one tenant of its API key or ' +
+  'access token. A missing object and one of another tenant are both null.'
 
 /** The schema of a subgraph: with what a router asks for. */
 export function subgraphOf({ schema, guarded }: Schemas, entities: Entities): Schemas {

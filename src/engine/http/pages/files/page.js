@@ -5,12 +5,13 @@ status.role = 'status'
 document.querySelector('main').append(status)
 
 for (const pre of document.querySelectorAll('pre')) {
+  const name = pre.ariaLabel ?? 'Sample'
   const sample = document.createElement('div')
   sample.className = 'sample'
   const button = document.createElement('button')
   button.type = 'button'
   button.textContent = 'Copy'
-  button.ariaLabel = `Copy: ${pre.ariaLabel}`
+  button.ariaLabel = `Copy: ${name}`
   button.addEventListener('click', async () => {
     getSelection().selectAllChildren(pre)
     // Browsers copy only on pages of this machine or with TLS. Elsewhere the text is selected.
@@ -19,7 +20,7 @@ for (const pre of document.querySelectorAll('pre')) {
       () => false,
     )
     button.textContent = copied ? 'Copied' : 'Press Ctrl-C'
-    status.textContent = copied ? `${pre.ariaLabel}: copied` : 'The text is selected. Press Ctrl-C.'
+    status.textContent = copied ? `${name}: copied` : 'The text is selected. Press Ctrl-C.'
     setTimeout(() => {
       button.textContent = 'Copy'
     }, 2_000)

@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+import { factoriesFor } from '../support/factories.ts'
+
+// Ids of keys and webhooks are created by the gateway. Statements name the tenant besides, in case two tenants have the
+// same one, as after a copy of the rows of a tenant.
+
+let app: TestApp
+let mine: TestTenant
+let theirs: TestTenant
+
+beforeAll(async () => {
+  app = await startTestApp()
+  mine = await app.createTenant()
+  theirs = await app.createTenant()
+})
+afterAll(() => app.close())
+
+describe('a row of another tenant with the same id', () => {
+  it('keeps its secret when that of a webhook is rotated', async () => {
+    const id = '00000000-0000-7000-8000-000000000001'
+    for (const tenant of [mine, theirs]) await factoriesFor(app, tenant).webhook({ id, secret: 'unchanged' })
+    const { data } = await app.graphql(
+      mine,
+      'mutation ($id: ID!) { rotateWebhookSecret(input: { id: $id }) { secret userErrors { message } } }',
+      { id },
+    )
+    expect(data['rotateWebhookSecret']).toEqual({ secret: expect.stringMatching(/^whsec_/), userErrors: [] })
+    const rows = await app.database.prisma.webhook.findMany({ where: { id } })
+    const secretOf = ({ tenantAppId }: TestTenant) => rows.find((row) => row.tenantAppId === tenantAppId)?.secret
+    expect(secretOf(theirs)).toBe('unchanged')
+    expect(secretOf(mine)).not.toBe('unchanged')
+  })
+
+  it('is sent no events again when those of a webhook are', async () => {
+    const id = '00000000-0000-7000-8000-000000000002'
+    for (const tenant of [mine, theirs]) await factoriesFor(app, tenant).webhook({ id })
+    await factoriesFor(app, mine).user()
+    const event = await app.database.prisma.event.findFirst({ where: { tenantAppId: mine.tenantAppId } })
+    const { data } = await app.graphql(
+      mine,
+      `mutation ($id: ID!, $after: ID!) {
+        redeliverEvents(input: { webhookId: $id, events: { after: $after } }) { userErrors { message } }
+      }`,
+      { id, after: event?.id },
+    )
+    expect(data['redeliverEvents']).toEqual({ userErrors: [] })
+    const rows = await app.database.prisma.webhook.findMany({ where: { id }, orderBy: { cursor: 'asc' } })
+    expect(rows.map(({ tenantAppId }) => tenantAppId)).toEqual([mine.tenantAppId, theirs.tenantAppId])
+    expect(rows[0]?.cursor).not.toBe(rows[1]?.cursor)
+  })
+
+  it('was not used when a key was used', async () => {
+    const [user, other] = [await app.createTenant(), await app.createTenant()]
+    await app.database.runAsOwner(
+      `UPDATE api_key SET id = '${user.keyId}' WHERE tenant_app_id = '${other.tenantAppId}';
+       UPDATE api_key SET last_used_at = NULL WHERE id = '${user.keyId}'`,
+    )
+    await app.graphql(user, '{ users { nodes { id } } }')
+    const usedBy = async () => {
+      const keys = await app.database.prisma.apiKey.findMany({ where: { id: user.keyId, lastUsedAt: { not: null } } })
+      return keys.map(({ tenantAppId }) => tenantAppId)
+    }
+    await expect.poll(usedBy).toEqual([user.tenantAppId])
+  })
+})
