@@ -167,5 +167,9 @@ for (const name of leftOut)
   )
 await run([process.execPath, path.join(import.meta.dirname, '../tools/suite.ts')], process.env, '')
 // At the very end, where whoever sees only the last lines of a long output finds it.
-for (const line of failures) if (/^\n--- | FAIL /.test(line)) process.stdout.write(`${line.trim()}\n`)
+// Of each failure its test, its error, and where that is.
+for (const [index, line] of failures.entries()) {
+  const isError = / FAIL /.test(failures[index - 1] ?? '')
+  if (/^\n--- | FAIL |^\S*\s*❯ test\//.test(line) || isError) process.stdout.write(`${line.trim()}\n`)
+}
 process.exitCode = failures.length === 0 ? 0 : 1
