@@ -8,6 +8,7 @@ import { createAuthenticator } from './engine/auth/authenticator.ts'
 import type { AccessTokens } from './engine/auth/tokens/access-tokens.ts'
 import { createTokenVerifier } from './engine/auth/tokens/token-verifier.ts'
 import type { TrustedIssuer } from './engine/auth/tokens/trusted-issuers.ts'
+import { createGraphiql } from './engine/graphql/http/graphiql.ts'
 import { createDocumentFinder } from './engine/graphql/http/params.ts'
 import { type GraphQLOptions, registerGraphQL } from './engine/graphql/http/route.ts'
 import { schemaFile } from './engine/graphql/http/schema-file.ts'
@@ -41,10 +42,16 @@ const jwks = routePlugin<{ tokens: AccessTokens }>('jwks', (app, { tokens }) => 
 })
 
 export interface AppOptions
-  extends Omit<GraphQLOptions, 'operations' | 'authenticate' | 'documents' | 'steps' | 'places' | 'points' | 'tabs'>,
-    Omit<OperationsOptions, 'schemas' | 'limits' | 'changeLog'>,
+  extends Omit<GraphQLOptions, 'operations' | 'authenticate' | 'steps' | 'places' | 'points' | 'graphiql'>,
+    Omit<OperationsOptions, 'schemas' | 'limits' | 'changeLog' | 'documents' | 'renderGraphiql'>,
     Omit<LimitsOptions, 'queues' | 'metrics'> {
   readonly logger: FastifyBaseLogger
+  /** Whether browsers that open /graphql get GraphiQL. */
+  readonly graphiql: boolean
+  /** The key of the demo tenant, which pages show to browsers on this machine. */
+  readonly demoKey?: string | undefined
+  /** How often clients of subscriptions get a heartbeat. */
+  readonly heartbeatMilliseconds: number
   readonly console: boolean
   readonly tracing?: Tracing | undefined
   readonly timeouts: HttpTimeouts
@@ -74,13 +81,21 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const app = Fastify(serverOptions(logger, options.timeouts))
   const limits = createLimits({ ...options, queues, metrics: counts })
   const schemas = schemasFor({ federation: options.federation ?? false })
-  const operations = createOperations({ ...options, schemas, limits, changeLog: changeLogOf(services.database) })
+  const documents = createDocumentFinder(options.trustedDocuments)
+  const graphiql = options.graphiql ? createGraphiql({ tabs: graphiqlTabs, demoKey }) : undefined
+  const operations = createOperations({
+    ...options,
+    schemas,
+    limits,
+    documents,
+    changeLog: changeLogOf(services.database),
+    renderGraphiql: graphiql?.render,
+  })
   const keys = createValidKeys(services.database, logger, keyCacheMilliseconds)
   const tokens = createTokenVerifier(services.tokens, options.trustedIssuers ?? [])
   const authenticate = createAuthenticate(createAuthenticator(keys, tokens), services.database)
-  const documents = createDocumentFinder(options.trustedDocuments)
   app.addHook('onClose', () => keys.settle())
-  app.addHook('onClose', async () => operations.close())
+  app.addHook('onClose', () => operations.close())
 
   // The hooks of a request run in the order of this list. A hook that waits for nothing calls back: a promise for each
   // would take several percent of the CPU of a small request.
@@ -124,16 +139,15 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
       points,
       operations,
       authenticate,
-      documents,
       steps,
-      tabs: graphiqlTabs,
+      graphiql,
     })
   })
   // The gateway stops in this order: /ready, the subscriptions, which would keep it running, WebSockets, and the
   // connections.
   app.addHook('preClose', () => services.events.close())
   const { idleMilliseconds } = options.timeouts
-  app.register(webSockets, { ...options, operations, authenticate, documents, limits, idleMilliseconds })
+  app.register(webSockets, { ...options, operations, authenticate, limits, idleMilliseconds })
   await app.register(draining)
   return app
 }

@@ -1,9 +1,10 @@
 import { ApolloClient, type ApolloLink, CombinedGraphQLErrors, gql, HttpLink, InMemoryCache } from '@apollo/client/core'
 import { BatchHttpLink } from '@apollo/client/link/batch-http'
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { schemas } from '../../src/domain/schema.graphql.ts'
 import { apolloMultipart } from '../../src/engine/graphql/http/negotiate.ts'
-import { createYogaSender } from '../../src/engine/graphql/http/yoga.ts'
+import { createServer } from '../../src/engine/graphql/http/yoga.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { addressOf } from '../support/events.ts'
 import { factoriesFor } from '../support/factories.ts'
@@ -140,8 +141,6 @@ describe("Apollo's multipart protocol", () => {
 
   it('ends the subscription as soon as the client leaves', async () => {
     const ended = Promise.withResolvers<void>()
-    // A heartbeat that never comes: the end does not wait for it.
-    const send = createYogaSender(3_600_000)
     const results = {
       [Symbol.asyncIterator]: () => results,
       next: () => ended.promise.then(() => ({ done: true as const, value: undefined })),
@@ -150,9 +149,13 @@ describe("Apollo's multipart protocol", () => {
         return { done: true as const, value: undefined }
       },
     }
-    const reply = { type: () => reply, header: () => reply, request: {} } as unknown as FastifyReply
-    const body = await send(reply, apolloMultipart, results as never)
-    const reader = body?.getReader()
+    // A heartbeat that never comes: the end does not wait for it.
+    const server = createServer({ schema: schemas.schema, path: [], plugins: [], heartbeatMilliseconds: 3_600_000 })
+    const reply = { header: () => reply } as unknown as FastifyReply
+    const request = { url: '/graphql', method: 'POST', headers: {} } as FastifyRequest
+    const execute = async () => ({ results: results as never, type: apolloMultipart }) as const
+    const body = (await server.serve({ request, reply, execute })) as ReadableStream
+    const reader = body.getReader()
     await reader?.read()
     const waiting = reader?.read()
     await reader?.cancel()

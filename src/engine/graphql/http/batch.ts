@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Services } from '../../context.ts'
 import { GatewayError } from '../../errors.ts'
 import { readsAnew, viewerOf } from '../../http/request.ts'
 import type { Places } from '../../limits/concurrency.ts'
@@ -9,18 +10,16 @@ import { toGatewayError } from '../../telemetry/gateway-error.ts'
 import type { Tracing } from '../../telemetry/tracing.ts'
 import { lengthOf } from '../operation/admit.ts'
 import { resultOfError } from '../operation/execute.ts'
+import type { Operations } from '../operation/operations.ts'
+import type { DocumentRequest } from '../operation/run.ts'
 import { WrittenResult } from '../operation/written-result.ts'
-import {
-  createDocumentRunner,
-  type DocumentRun,
-  type DocumentRunnerOptions,
-  type OperationRequest,
-  startRecorded,
-} from './document-runner.ts'
 import { type JsonType, negotiateJson, statusOf, statusOfError } from './negotiate.ts'
 import { type GraphQLParams, idempotencyKeyIn, readBodyParams, readKey } from './params.ts'
+import { type OperationRequest, startRecorded } from './recorded-operation.ts'
 
-export interface BatchOptions extends DocumentRunnerOptions {
+export interface BatchOptions {
+  readonly services: Services
+  readonly operations: Operations
   readonly places: Places
   readonly points: RateLimit
   /** The queue of work that keeps the event loop busy. */
@@ -51,27 +50,26 @@ interface Part {
  * returns the body of the response: an array of their results in the same order.
  */
 export function createBatch(options: BatchOptions) {
-  const { services, documents, places, points, steps, tracing, logOf } = options
-  const runner = createDocumentRunner(options)
+  const { services, operations, places, points, steps, tracing, logOf } = options
 
   /** Runs an operation. Its errors are thrown, or in the result. */
   async function run(entry: object, operation: OperationRequest, keyIn: typeof idempotencyKeyIn) {
     const viewer = viewerOf(operation)
     await places.take(viewer, operation.held)
-    const params = documents.find(readBodyParams(entry), viewer.tenantAppId, operation.log)
-    const prepared = await runner.prepare(operation, params)
-    if (prepared.errors) {
-      const { errors, isBadRequest } = prepared
-      return { result: { errors }, isBadRequest, isLong: false, headers: {}, showsSecrets: false }
-    }
-    const { kind, showsSecrets } = prepared.operation
-    if (kind === 'subscription') throw noSubscription()
-    const bodyLength = lengthOf(entry, Number.POSITIVE_INFINITY)
-    const idempotencyKey = keyIn(params)
-    const own = { bodyLength, idempotencyKey, readsAnew: readsAnew(operation), reader: noEvents }
-    const toRun = { operation: prepared.operation, params, ...own }
-    const { results: result, ...response } = await runner.run(operation, toRun)
-    return { result, isBadRequest: false, showsSecrets, ...response }
+    let showsSecrets = false
+    const { results, ...response } = await operations.runDocument({
+      state: operation,
+      params: readBodyParams(entry),
+      bodyLength: lengthOf(entry, Number.POSITIVE_INFINITY),
+      readsAnew: readsAnew(operation),
+      keyOf: keyIn,
+      reader: noEvents,
+      accept(prepared) {
+        if (prepared.kind === 'subscription') throw noSubscription()
+        showsSecrets = prepared.showsSecrets
+      },
+    })
+    return { result: results, showsSecrets, ...response }
   }
 
   async function respond(
@@ -83,8 +81,8 @@ export function createBatch(options: BatchOptions) {
     const { statements, refusal, log } = operation
     let status = 200
     try {
-      const { result, isBadRequest, isLong, headers, showsSecrets } = await run(entry, operation, keyIn)
-      status = isBadRequest ? 400 : statusOf(result, type)
+      const { result, status: ofDocument, isLong, headers, showsSecrets } = await run(entry, operation, keyIn)
+      status = ofDocument ?? statusOf(result, type)
       const write = async () => WrittenResult.stringify(result)
       const isAbandoned = () => statements.isAbandoned === true
       const json = await (isLong ? steps.run(viewerOf(operation), write, isAbandoned) : write())
@@ -107,13 +105,13 @@ export function createBatch(options: BatchOptions) {
     const keyIn = isAlone ? (params: GraphQLParams) => readKey(request, params) : idempotencyKeyIn
     const type = negotiateJson(headers.accept)
     request.isBatch = true
-    const operations = entries.map((_, index) => {
+    const started = entries.map((_, index) => {
       const id = `${request.id}.${index + 1}`
-      const started = { id, headers, viewer, log: logOf(id), method: 'POST', traceHeaders: headers }
-      return startRecorded(started, services.metrics, tracing)
+      const own = { id, headers, viewer, log: logOf(id), method: 'POST', traceHeaders: headers }
+      return startRecorded(own, services.metrics, tracing)
     })
     held.untilOver(() => {
-      for (const operation of operations) {
+      for (const operation of started) {
         operation.statements.isAbandoned = statements.isAbandoned === true
         operation.held.end()
       }
@@ -122,7 +120,7 @@ export function createBatch(options: BatchOptions) {
     held.leavePlace()
     const parts = await Promise.all(
       entries.map(async (entry, index) => {
-        const operation = operations[index] as OperationRequest
+        const operation = started[index] as OperationRequest
         const part = await respond(entry, operation, type, keyIn)
         statements.statements += operation.statements.statements
         return part
@@ -139,7 +137,7 @@ export function createBatch(options: BatchOptions) {
 }
 
 /** The operations of a batch are no subscriptions. */
-const noEvents: DocumentRun['reader'] = {
+const noEvents: DocumentRequest['reader'] = {
   checkKey: () => Promise.reject(noSubscription()),
   onFlushed: (done) => done(),
   onUnread: () => undefined,

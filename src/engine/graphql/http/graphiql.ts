@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { GraphiQLOptions } from 'graphql-yoga'
 import { errorCodes, GatewayError } from '../../errors.ts'
 import {
   addFile,
@@ -89,56 +90,63 @@ const sources =
   "script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; worker-src 'self' blob: data:; " +
   "style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self' blob: data:"
 
+export type Graphiql = ReturnType<typeof createGraphiql>
+
 /**
- * Serves GraphiQL to browsers: its page, and the files that the page loads. Slow readers of them take no permits of
- * other requests.
+ * Creates what Yoga needs to serve GraphiQL, and serves the files that its page loads. Slow readers of them take no
+ * permits of other requests.
  *
  * @param options.tabs the folder of the operations that it opens in tabs
  * @param options.demoKey the key of the demo tenant, which browsers on this machine get; others get a placeholder
  */
 export function createGraphiql({ tabs, demoKey }: { readonly tabs: string; readonly demoKey?: string | undefined }) {
   const files: StaticFiles = new Map()
-  // Buffers, because they are sent as they are.
-  const pages = new Map<string, Promise<Buffer>>()
+  const pages = new Map<string, Promise<string>>()
 
-  function pageFor(apiKey: string): Promise<Buffer> {
-    const page = pages.get(apiKey) ?? renderPage(apiKey, readTabs(tabs), files)
-    pages.set(apiKey, page)
-    page.catch(() => pages.delete(apiKey))
+  function optionsFor(apiKey: string): GraphiQLOptions {
+    const headers = JSON.stringify({ 'x-api-key': apiKey }, null, 2)
+    return {
+      title: 'Fusion Gateway',
+      // Without an endpoint, requests go to the address of the page.
+      headers,
+      defaultHeaders: headers,
+      defaultTabs: readTabs(tabs).map((tab) => ({ ...tab, headers })),
+      defaultEditorToolsVisibility: 'headers',
+      isHeadersEditorEnabled: true,
+      // A stored key would outlive the database that it belongs to.
+      shouldPersistHeaders: false,
+      schemaDescription: true,
+    }
+  }
+
+  function render(options: GraphiQLOptions = optionsFor(placeholder)): Promise<string> {
+    const key = options.headers ?? ''
+    const page = pages.get(key) ?? renderPage(options, files)
+    pages.set(key, page)
+    page.catch(() => pages.delete(key))
     return page
   }
 
   return {
-    page(request: FastifyRequest, reply: FastifyReply): Promise<Buffer> {
+    /** Sets the headers of the page. Returns what it shows. */
+    optionsFor(request: FastifyRequest, reply: FastifyReply): GraphiQLOptions {
       setPageHeaders(reply, sources)
-      return pageFor((isFromThisMachine(request) && demoKey) || placeholder)
+      return optionsFor((isFromThisMachine(request) && demoKey) || placeholder)
     },
+    render,
     /** @throws GatewayError NOT_FOUND */
     async file(request: FastifyRequest, reply: FastifyReply): Promise<Buffer> {
-      await pageFor(placeholder)
+      await render()
       return sendFile(request, reply, files)
     },
   }
 }
 
-async function renderPage(apiKey: string, tabs: readonly Tab[], files: StaticFiles): Promise<Buffer> {
+/** The page of GraphiQL, with its own plugins: the explorer, and no history, which would also store headers. */
+async function renderPage(options: GraphiQLOptions, files: StaticFiles): Promise<string> {
   // 9 MB of scripts: loaded when the first browser requests them.
   const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql')
-  const headers = JSON.stringify({ 'x-api-key': apiKey }, null, 2)
-  // Its plugins are Yoga's: the explorer, and no history, which would also store headers in the browser.
-  const rendered = renderGraphiQL({
-    title: 'Fusion Gateway',
-    // Without an endpoint, requests go to the address of the page.
-    headers,
-    defaultHeaders: headers,
-    defaultTabs: tabs.map((tab) => ({ ...tab, headers })),
-    defaultEditorToolsVisibility: 'headers',
-    isHeadersEditorEnabled: true,
-    // A stored key would outlive the database that it belongs to.
-    shouldPersistHeaders: false,
-    schemaDescription: true,
-  })
-  const page = moveToFiles(rendered, `.${filesPath}`, files)
+  const page = moveToFiles(renderGraphiQL(options), `.${filesPath}`, files)
   const style = addFile(files, 'css', readPageFile('graphiql.css'))
   const script = addFile(files, 'js', readPageFile('graphiql.js'))
   const additions = `
@@ -146,9 +154,9 @@ async function renderPage(apiKey: string, tabs: readonly Tab[], files: StaticFil
 <link rel="icon" href=".${faviconPath}">
 <link rel="stylesheet" href=".${filesPath}/${style}">
 <script src=".${filesPath}/${script}"></script>
-<script>localStorage['graphiql:query'] ??= ${JSON.stringify(tabs[0]?.query)} // The first reload would open an empty tab.</script>
+<script>localStorage['graphiql:query'] ??= ${JSON.stringify(options.defaultTabs?.[0]?.query)} // The first reload would open an empty tab.</script>
 `
-  return Buffer.from(page.replace('</head>', () => `${additions}</head>`).replace('<div id="root"></div>', content))
+  return page.replace('</head>', () => `${additions}</head>`).replace('<div id="root"></div>', content)
 }
 
 /** Where GraphiQL renders. The script in `graphiql.js` follows the link. */

@@ -1,4 +1,3 @@
-import type { ExecutionResult } from 'graphql'
 import { LRUCache } from 'lru-cache'
 import Negotiator from 'negotiator'
 import { errorCodes, GatewayError } from '../../errors.ts'
@@ -13,9 +12,6 @@ const mediaTypes = [
 
 /** Apollo's multipart protocol for subscriptions, which the HttpLink of Apollo Client uses. */
 export const apolloMultipart = 'multipart/mixed;boundary="graphql";subscriptionSpec=1.0'
-
-/** The result of an operation, or the results of a subscription. */
-export type Results = ExecutionResult | AsyncIterable<ExecutionResult>
 
 export type MediaType = (typeof mediaTypes)[number] | typeof apolloMultipart
 

@@ -6,16 +6,14 @@ import { toHttpError } from '../../http/plugins/error-handler.ts'
 import { type Authenticate, onFlushed, onUnread, readsAnew, viewerOf } from '../../http/request.ts'
 import { compressOnce, compressResponse } from '../../http/response-body.ts'
 import { resultOfError } from '../operation/execute.ts'
+import type { DocumentRequest, Results } from '../operation/run.ts'
 import { WrittenResult } from '../operation/written-result.ts'
 import { type BatchOptions, createBatch, isBatch, malformedBatch } from './batch.ts'
-import { createDocumentRunner } from './document-runner.ts'
-import { createGraphiql, createGraphiqlHint, filesPath } from './graphiql.ts'
+import { createGraphiqlHint, filesPath, type Graphiql } from './graphiql.ts'
 import {
   isJsonType,
   type JsonType,
-  type MediaType,
   negotiate,
-  type Results,
   statusOf,
   statusOfError,
   subscriptionProtocol,
@@ -23,31 +21,40 @@ import {
 } from './negotiate.ts'
 import { type GraphQLParams, readBodyParams, readKey, readQueryParams } from './params.ts'
 import type { TrustedDocuments } from './trusted-documents.ts'
-import type { createYogaSender } from './yoga.ts'
+import type { Exchange, ServerOptions } from './yoga.ts'
 
 export interface GraphQLOptions extends Omit<BatchOptions, 'logOf'> {
   readonly authenticate: Authenticate
-  /** How often a subscription in Apollo's multipart protocol sends a heartbeat. */
-  readonly heartbeatMilliseconds: number
-  /** Whether browsers that open /graphql get GraphiQL. */
-  readonly graphiql: boolean
-  /** The folder of the operations that GraphiQL opens in tabs. */
-  readonly tabs: string
+  /** What browsers that open /graphql get. */
+  readonly graphiql: Graphiql | undefined
   /** Whether an array of operations is executed. */
   readonly batching: boolean
   /** The documents of clients. Without them every document is executed. */
   readonly trustedDocuments?: TrustedDocuments | undefined
-  /** The key of the demo tenant, which GraphiQL shows to browsers on this machine. */
-  readonly demoKey?: string | undefined
+  /** The plugins of operators. */
+  readonly plugins?: ServerOptions['plugins']
+  /** Whether Yoga serves every request, also where the short cut would do. */
+  readonly withoutShortCut?: boolean
 }
+
+/** The hooks of plugins that see the request or the response of HTTP, which the short cut does not make. */
+const hooksOfHttp = [
+  'onYogaInit',
+  'onPluginInit',
+  'onRequest',
+  'onRequestParse',
+  'onParams',
+  'onExecutionResult',
+  'onResultProcess',
+  'onResponse',
+  'instrumentation',
+] as const
 
 /** Serves /graphql: operations for clients, GraphiQL for browsers. */
 export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): void {
-  const { authenticate, documents, steps } = options
-  const graphiql = options.graphiql ? createGraphiql(options) : undefined
+  const { operations, authenticate, steps, graphiql, plugins = [], withoutShortCut = false } = options
+  const hasShortCut = !withoutShortCut && !plugins.some((plugin) => hooksOfHttp.some((hook) => hook in plugin))
   const withoutGraphiql = createGraphiqlHint(options.trustedDocuments?.others === 'reject')
-  const runner = createDocumentRunner(options)
-  const send = createSender(options.heartbeatMilliseconds)
   const logOf = (requestId: string) => app.log.child({ requestId })
   const batch = options.batching ? createBatch({ ...options, logOf }) : undefined
 
@@ -56,29 +63,55 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
 
   app.setErrorHandler((error, request, reply) => sendError(reply, toHttpError(error, request), hasErrorEach))
 
-  /** A request from its parameters to its response: read, prepare, admit and execute, write. */
-  async function serve(request: FastifyRequest, reply: FastifyReply, sent: GraphQLParams) {
-    const viewer = viewerOf(request)
+  /** Serves a request with one operation. */
+  async function serve(request: FastifyRequest, reply: FastifyReply, params: GraphQLParams) {
     const { method, bodyLength } = request
     const { accept } = request.headers
-    const params = documents.find(sent, viewer.tenantAppId, request.log)
-    const idempotencyKey = method === 'POST' ? readKey(request, params) : undefined
     const type = negotiate(accept)
+    let isLong = false
 
-    const { operation, errors, isBadRequest } = await runner.prepare(request, params)
-    if (errors) return send(reply, type, { errors }, isBadRequest ? 400 : undefined)
-    if (operation.kind === 'mutation' && method === 'GET') return rejectMutationByGet(reply, type)
-    const toSend = operation.kind === 'subscription' ? subscriptionProtocol(accept) : type
+    async function execute(found: GraphQLParams, context?: object) {
+      let toSend = type
+      const document: DocumentRequest = {
+        state: request,
+        params: found,
+        bodyLength,
+        readsAnew: readsAnew(request),
+        keyOf: (params) => (method === 'POST' ? readKey(request, params) : undefined),
+        accept({ kind, showsSecrets }) {
+          if (kind === 'subscription') toSend = subscriptionProtocol(accept)
+          // The length of a compressed response can reveal a secret in it to someone who chooses a part of the response
+          // (BREACH).
+          if (showsSecrets) reply.header('cache-control', 'no-store, no-transform')
+        },
+        reader: { checkKey: () => authenticate(request), onFlushed: onFlushed(reply), onUnread: onUnread(reply) },
+      }
+      const response = await operations.runDocument(document, context)
+      const { results, headers, status = statusOf(results, type) } = response
+      reply.code(status).headers(headers)
+      isLong = response.isLong
+      // A mutation by GET.
+      if (status === 405 && !isJsonType(type)) toSend = 'application/json'
+      return { results, type: toSend }
+    }
 
-    const reader = { checkKey: () => authenticate(request), onFlushed: onFlushed(reply), onUnread: onUnread(reply) }
-    const toRun = { operation, params, bodyLength, idempotencyKey, readsAnew: readsAnew(request), reader }
-    const { results, headers, isLong } = await runner.run(request, toRun)
+    const write = (results: Results) => {
+      const writeNow = async () => toJson(reply, results)
+      return isLong ? steps.run(viewerOf(request), writeNow) : writeNow()
+    }
 
-    reply.headers(headers)
-    // The length of a compressed response can reveal a secret in it to someone who chooses a part of the response
-    // (BREACH).
-    if (operation.showsSecrets) reply.header('cache-control', 'no-store, no-transform')
-    return isLong ? steps.run(viewer, () => send(reply, toSend, results)) : send(reply, toSend, results)
+    // The short cut: Yoga's Request and Response cost more than all the rest of a small request.
+    if (!hasShortCut || method !== 'POST' || !isJsonType(type)) {
+      return serveByYoga({ request, reply, params, execute, write })
+    }
+    const executed = await execute(params)
+    if (!isJsonType(executed.type)) return serveByYoga({ request, reply, execute: async () => executed })
+    reply.type(`${type}; charset=utf-8`)
+    return write(executed.results)
+  }
+
+  async function serveByYoga(exchange: Exchange) {
+    return (await operations.server()).serve(exchange)
   }
 
   registerRoutes(app, (routes) => {
@@ -88,7 +121,10 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
         if (!wantsPage(request)) await authenticate(request)
       },
       async handler(request, reply) {
-        if (!request.viewer) return graphiql ? graphiql.page(request, reply) : withoutGraphiql(reply)
+        if (!request.viewer) {
+          if (!graphiql) return withoutGraphiql(reply)
+          return serveByYoga({ request, reply, graphiql: graphiql.optionsFor(request, reply) })
+        }
         return serve(request, reply, readQueryParams(request.query as Record<string, unknown>))
       },
     })
@@ -149,35 +185,11 @@ function jsonTypeOf(code: ErrorCode, accept: string | undefined): JsonType {
   }
 }
 
-/** Returns a function that writes results in a media type, and returns the body. Yoga writes what is not JSON. */
-function createSender(heartbeatMilliseconds: number) {
-  // Yoga is a fifth of all modules. Clients that ask only for JSON never need it.
-  let yogaSender: Promise<ReturnType<typeof createYogaSender>> | undefined
-  const sendByYoga: ReturnType<typeof createYogaSender> = async (...response) => {
-    yogaSender ??= import('./yoga.ts').then(({ createYogaSender }) => createYogaSender(heartbeatMilliseconds))
-    return (await yogaSender)(...response)
-  }
-  return async (
-    reply: FastifyReply,
-    type: MediaType,
-    results: Results,
-    status = statusOf(results, type),
-  ): Promise<string | ReadableStream | null> => {
-    reply.code(status)
-    if (!isJsonType(type)) return sendByYoga(reply, type, WrittenResult.toObject(results))
-    reply.type(`${type}; charset=utf-8`)
-    if (!(results instanceof WrittenResult)) return JSON.stringify(results)
-    const { kept, json } = results
-    const body = json.start + json.rest
-    compressOnce(reply, { kept, name: 'data', ...json, body })
-    return body
-  }
-}
-
-/** The message is that of Yoga. */
-function rejectMutationByGet(reply: FastifyReply, type: MediaType): string {
-  const message = 'Can only perform a mutation operation from a POST request.'
-  const contentType = isJsonType(type) ? type : 'application/json'
-  reply.code(405).header('allow', 'POST').type(`${contentType}; charset=utf-8`)
-  return JSON.stringify({ errors: [{ message, extensions: { code: 'BAD_USER_INPUT' } }] })
+/** A result as JSON. The start of one that is kept is compressed once. */
+function toJson(reply: FastifyReply, result: Results): string {
+  if (!(result instanceof WrittenResult)) return JSON.stringify(result)
+  const { kept, json } = result
+  const body = json.start + json.rest
+  compressOnce(reply, { kept, name: 'data', ...json, body })
+  return body
 }

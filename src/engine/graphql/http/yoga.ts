@@ -1,20 +1,165 @@
-import type { FastifyReply } from 'fastify'
-import type { ExecutionResult } from 'graphql'
-import { createYoga, isAsyncIterable, type Plugin } from 'graphql-yoga'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { ExecutionResult, GraphQLSchema } from 'graphql'
+import { createYoga, type GraphiQLOptions, isAsyncIterable, type Plugin } from 'graphql-yoga'
+import { toHttpError } from '../../http/plugins/error-handler.ts'
 import { onFlushed } from '../../http/request.ts'
 import { createAlarm } from '../../repeat.ts'
 import { Interruption } from '../../subscription-values.ts'
-import { apolloMultipart, type Results } from './negotiate.ts'
+import { refusalOf } from '../operation/execute.ts'
+import type { GatewayPlugin, PluginContext, Results } from '../operation/run.ts'
+import { apolloMultipart, isJsonType, type MediaType } from './negotiate.ts'
+import type { GraphQLParams } from './params.ts'
 
-/** Teaches Yoga Apollo's protocol. Yoga's own multipart responses are those of `@defer`. */
-function useApolloMultipart(heartbeatMilliseconds: number): Plugin<object, YogaInput> {
+export interface ServerOptions {
+  readonly schema: GraphQLSchema
+  /** What every operation passes, whatever its transport. */
+  readonly path: readonly GatewayPlugin[]
+  /** Those of operators. */
+  readonly plugins: readonly Plugin[]
+  /** How often a subscription in Apollo's multipart protocol sends a heartbeat. */
+  readonly heartbeatMilliseconds: number
+  /** Writes the page of GraphiQL. Without it there is none. */
+  readonly renderGraphiql?: ((options?: GraphiQLOptions) => Promise<string>) | undefined
+}
+
+/** A request that Yoga serves. */
+export interface Exchange {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly params?: GraphQLParams
+  /** What GraphiQL shows, for a browser that opens it. */
+  readonly graphiql?: GraphiQLOptions
+  /**
+   * Executes the operation.
+   *
+   * @param context what Yoga knows about the request
+   */
+  readonly execute?: (params: GraphQLParams, context: object) => Promise<{ results: Results; type: MediaType }>
+  /** Writes a result as JSON. */
+  readonly write?: (results: Results) => Promise<string>
+  /** Why the operation is not executed. */
+  failure?: { readonly error: unknown }
+}
+
+interface Served {
+  readonly exchange: Exchange
+}
+
+export type GatewayServer = ReturnType<typeof createServer>
+
+/**
+ * Creates the server of /graphql: its plugins are what an operation passes, and those of operators. Transports call its
+ * functions by `getEnveloped`, or let it serve a whole request by `serve`.
+ */
+export function createServer({ schema, path, plugins, heartbeatMilliseconds, renderGraphiql }: ServerOptions) {
+  const yoga = createYoga<Served, PluginContext>({
+    schema,
+    plugins: [useExchange(heartbeatMilliseconds), ...path, ...plugins],
+    fetchAPI,
+    graphiql: renderGraphiql ? (_request, { exchange }) => exchange.graphiql ?? false : false,
+    ...(renderGraphiql && { renderGraphiQL: renderGraphiql }),
+    // Documents are parsed once, and errors masked, by plugins of the path.
+    parserAndValidationCache: false,
+    maskedErrors: false,
+    // Fastify does these.
+    maxRequestBodySize: false,
+    landingPage: false,
+    cors: false,
+    logging: false,
+  })
+  const { getEnveloped } = yoga
+
   return {
+    getEnveloped: getEnveloped as (context: PluginContext) => ReturnType<typeof getEnveloped>,
+    dispose: () => yoga.dispose(),
+
+    /** Serves a request. Returns the body of its response. Headers of plugins are among those of the response. */
+    async serve(exchange: Exchange): Promise<string | Buffer | ReadableStream | null> {
+      const { request, reply } = exchange
+      const { search } = new URL(request.url, 'http://gateway')
+      const { method } = request
+      const init = { method, headers: shownHeaders(request) }
+      const response = await yoga.fetch(`http://gateway/graphql${search}`, init, { exchange })
+      const { status, headers, body } = response
+      const type = headers.get('content-type') ?? ''
+      const isStream = /^(?:text\/event-stream|multipart\/)/.test(type)
+      for (const [name, value] of headers) if (!isStream || !ofConnection.has(name)) reply.header(name, value)
+      if (exchange.failure) throw exchange.failure.error
+      if (isStream) {
+        reply.header('x-accel-buffering', 'no')
+        return body
+      }
+      reply.code(status)
+      return type.startsWith('text/html') ? Buffer.from(await response.arrayBuffer()) : response.text()
+    },
+  }
+}
+
+/** Headers that Yoga sets for streams, and Fastify for connections. */
+const ofConnection = new Set(['connection', 'cache-control', 'content-encoding', 'transfer-encoding'])
+
+/** Plugins see no credential. The body was read before. */
+const hidden = new Set([
+  'authorization',
+  'x-api-key',
+  'cookie',
+  'proxy-authorization',
+  'content-length',
+  'transfer-encoding',
+])
+
+function shownHeaders({ headers }: FastifyRequest): [string, string][] {
+  return Object.entries(headers).flatMap(([name, value]) =>
+    hidden.has(name) || value === undefined ? [] : [[name, String(value)] as [string, string]],
+  )
+}
+
+/** Lets Yoga serve a request that Fastify has read. Yoga's own multipart responses are those of `@defer`, not Apollo's. */
+function useExchange(heartbeatMilliseconds: number): Plugin<object, Served> {
+  return {
+    onRequestParse({ serverContext, setRequestParser }) {
+      const { documentId: _, ...params } = serverContext.exchange.params ?? {}
+      setRequestParser(() => ({ query: '', ...params }))
+    },
+    onParams({ context, params: parsed, setParamsHandler }) {
+      const { exchange } = context
+      setParamsHandler(async ({ params, request }) => {
+        try {
+          // Plugins may have found another document.
+          const own = params === parsed ? exchange.params : params
+          const executed = await exchange.execute?.((own ?? {}) as GraphQLParams, Object.assign(context, { request }))
+          if (!executed) throw new Error('There is nothing to execute')
+          const { results, type } = executed
+          request.headers.set('accept', type)
+          if (!isAsyncIterable(results)) return results
+          return breakingWhenFlushed(results, () => new Promise(onFlushed(exchange.reply)))
+        } catch (error) {
+          exchange.failure = { error }
+          return { errors: [refusalOf(toHttpError(error, exchange.request))] }
+        }
+      })
+    },
     onResultProcess({ request, serverContext, setResultProcessor }) {
-      if (request.headers.get('accept') !== apolloMultipart) return
-      setResultProcessor((results) => {
-        const body = streamOf(results as Results, heartbeatMilliseconds, serverContext.flushed)
-        return new Response(body, { headers: { 'content-type': apolloMultipart } })
-      }, 'multipart/mixed')
+      const { exchange } = serverContext
+      const accept = request.headers.get('accept') ?? ''
+      if (exchange.failure) return setResultProcessor(() => new Response(), 'application/json')
+      if (accept === apolloMultipart) {
+        const respond = (results: unknown) =>
+          new Response(
+            streamOf(results as Results, heartbeatMilliseconds, () => new Promise(onFlushed(exchange.reply))),
+            {
+              headers: { 'content-type': apolloMultipart },
+            },
+          )
+        return setResultProcessor(respond, 'multipart/mixed')
+      }
+      if (!isJsonType(accept as MediaType)) return undefined
+      const respond = async (results: unknown) => {
+        const body = await exchange.write?.(results as Results)
+        const { statusCode: status } = exchange.reply
+        return new Response(body ?? null, { status, headers: { 'content-type': `${accept}; charset=utf-8` } })
+      }
+      return setResultProcessor(respond as never, 'application/json')
     },
   }
 }
@@ -23,7 +168,7 @@ function useApolloMultipart(heartbeatMilliseconds: number): Plugin<object, YogaI
 function streamOf(
   results: Results,
   heartbeatMilliseconds: number,
-  flushed: YogaInput['flushed'],
+  flushed: () => Promise<void>,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   const encoder = new TextEncoder()
   const iterator = isAsyncIterable(results) ? results[Symbol.asyncIterator]() : undefined
@@ -100,12 +245,6 @@ async function* withHeartbeats(
   }
 }
 
-interface YogaInput {
-  readonly results: Results
-  /** Resolves when the client has received what was sent so far, or has gone. */
-  flushed(): Promise<void>
-}
-
 /**
  * The same items. They fail only when the client has received those before: what is not yet sent is lost with the
  * connection.
@@ -169,45 +308,4 @@ const fetchAPI = {
   Response,
   TextEncoder,
   URL,
-}
-
-/**
- * Returns a function that sends results through Yoga, as events or in parts, and returns the body.
- *
- * The operation is prepared, admitted and executed before, as for a JSON response. Yoga chooses the protocol by the
- * header `accept`, writes the results, sends heartbeats, and asks for the next result when the buffers of the
- * connection have room. An interruption is an error of the body, for which Fastify ends the connection without
- * completing the response.
- */
-export function createYogaSender(heartbeatMilliseconds: number) {
-  const yoga = createYoga<YogaInput>({
-    plugins: [useResults, useApolloMultipart(heartbeatMilliseconds)],
-    fetchAPI,
-    maskedErrors: false,
-    graphiql: false,
-    landingPage: false,
-    cors: false,
-    logging: false,
-  })
-
-  return async (reply: FastifyReply, accept: string, results: Results) => {
-    const request = { method: 'POST', headers: { accept } }
-    const { headers, body } = await yoga.fetch('http://gateway/graphql', request, {
-      results,
-      flushed: () => new Promise<void>(onFlushed(reply)),
-    })
-    // The other headers are about the connection, and Fastify's.
-    reply.type(headers.get('content-type') ?? accept).header('x-accel-buffering', 'no')
-    return body
-  }
-}
-
-const useResults: Plugin<object, YogaInput> = {
-  onRequestParse({ setRequestParser }) {
-    setRequestParser(() => ({ query: '' }))
-  },
-  onParams({ context, setResult }) {
-    const { results, flushed } = context
-    setResult(isAsyncIterable(results) ? breakingWhenFlushed(results, flushed) : results)
-  },
 }

@@ -139,7 +139,7 @@ interface RecordedRequest {
   readonly context: Pick<Context, 'viewer' | 'client'>
 }
 
-type UsageRecorder = ReturnType<typeof createUsageRecorder>
+export type UsageRecorder = ReturnType<typeof createUsageRecorder>
 
 /** Returns the recorder of the operations of both APIs: who requested what, how long it took, and whether it failed. */
 export function createUsageRecorder(counts: UsageCounter) {

@@ -258,6 +258,12 @@ export function resultOfError({ code, message, details }: GatewayError) {
   return { errors: [{ message, extensions: { code, ...details } }] }
 }
 
+/** The error of an operation that is not executed, as plugins see it. */
+export function refusalOf(originalError: GatewayError): GraphQLError {
+  const { message, code, details } = originalError
+  return new GraphQLError(message, { extensions: { code, ...details }, originalError })
+}
+
 /** The position of a line and column in a document, from 0. */
 function positionOf({ body }: Source, { line, column }: SourceLocation): number {
   const ends = /\r\n|[\n\r]/g
@@ -269,7 +275,9 @@ function fromGraphQL(error: GraphQLError, log: Logger): GraphQLError {
   const thrown = rootCause(error)
   if (thrown !== undefined) return fromThrown(thrown, error, log)
   if (!isCausedByClient(error)) return fromThrown(new Error(error.message), error, log)
-  return located(error, shortened(error.message), { ...error.extensions, code: 'BAD_USER_INPUT' })
+  // Yoga notes there what the status depends on.
+  const { http: _, ...extensions } = error.extensions
+  return located(error, shortened(error.message), { ...extensions, code: 'BAD_USER_INPUT' })
 }
 
 const maxMessageLength = 1_000

@@ -1,20 +1,20 @@
-import type { ExecutionResult } from 'graphql'
+import { type ExecutionResult, GraphQLError } from 'graphql'
 import type { Viewer } from '../../auth/viewer.ts'
 import type { ChangeLog } from '../../change-log.ts'
 import type { Services } from '../../context.ts'
-import { GatewayError, retryAfterSeconds, withHeaders } from '../../errors.ts'
+import { retryAfterSeconds } from '../../errors.ts'
+import { viewerOf } from '../../http/request.ts'
 import type { OperationLimits } from '../../limits/limits.ts'
 import type { RecentWrites } from '../../limits/recent-writes.ts'
-import type { Client } from '../../telemetry/usage.ts'
+import { type Client, clientOf } from '../../telemetry/usage.ts'
+import type { DocumentFinder } from '../http/params.ts'
+import type { GatewayServer, ServerOptions } from '../http/yoga.ts'
 import {
   createAdmissions,
   createUsageRecorder,
   lengthOf,
   longResponse,
   maxResponseLength,
-  mebibyte,
-  pointsOfLength,
-  requireResponseLength,
   usedPoints,
 } from './admit.ts'
 import {
@@ -23,17 +23,29 @@ import {
   executeOnce,
   type OperationRequest,
   type OperationResponse,
+  toClientError,
 } from './execute.ts'
-import { createPreparer, type Preparation, type PreparedOperation, type Preparer } from './prepare/prepare.ts'
+import {
+  nested,
+  useAdmission,
+  useDocuments,
+  useExecution,
+  useMasking,
+  useMemory,
+  useParseOnce,
+  useSubscriptions,
+  useTurns,
+  useUsage,
+  useViewer,
+  withoutNames,
+} from './path.ts'
+import { createPreparer, type Preparation, type Preparer } from './prepare/prepare.ts'
 import type { Schemas } from './prepare/schemas.ts'
 import { createResponseMemory } from './response-memory.ts'
-import { createSubscribe, type Subscribe } from './subscribe.ts'
-import { type KeptResponse, WrittenResult } from './written-result.ts'
+import { type DocumentRequest, GatewayContext, type Results, type Run, requestOf, startRun } from './run.ts'
+import { createSubscribe } from './subscribe.ts'
 
-/**
- * Runs the operations of both APIs: prepares them, takes their cost, chooses the server for their reads, executes
- * mutations once per idempotency key, and reports cost and retries.
- */
+/** Runs the operations of all transports: those of clients' documents, and those of the gateway itself. */
 export interface Operations extends Preparer {
   /**
    * Prepares the document of a client. New documents are queued, and a document with errors costs points.
@@ -49,27 +61,50 @@ export interface Operations extends Preparer {
     client?: Client,
   ): Promise<Preparation>
   /**
-   * Runs a query or a mutation.
+   * Runs the document of a client. Errors are as clients see them.
+   *
+   * @param context what Yoga knows about its request
+   * @throws GatewayError if the operation is not executed
+   */
+  runDocument(document: DocumentRequest, context?: object): Promise<DocumentResponse>
+  /**
+   * Runs a query or a mutation that is prepared.
    *
    * @throws GatewayError if the operation is not executed: its budget or its idempotency key does not allow it
    */
   runOperation(request: OperationRequest): Promise<OperationResponse>
   /** Executes an operation that was admitted before: the next page of a list. */
   executeAdmitted(request: OperationRequest): Promise<OperationResponse>
-  readonly subscribe: Subscribe
+  /** Loads Yoga, for what it serves itself. */
+  readonly server: () => Promise<GatewayServer>
   /** Called when the process stops. */
-  close(): void
+  close(): Promise<void>
+}
+
+export interface DocumentResponse {
+  readonly results: Results
+  /** The errors of a document that is not executed. */
+  readonly rejected?: readonly GraphQLError[]
+  readonly headers: Readonly<Record<string, string>>
+  /** The HTTP status of a request that is rejected whatever the client accepts. */
+  readonly status?: number | undefined
+  /** Whether writing it keeps the event loop busy: it waits in the parsing queue. */
+  readonly isLong: boolean
 }
 
 /** A document with errors costs a point for so many characters: validating 100,000 takes up to 80 ms. */
 const charactersPerPoint = 100
 
-export interface OperationsOptions {
+export interface OperationsOptions
+  extends Partial<Pick<ServerOptions, 'plugins' | 'renderGraphiql' | 'heartbeatMilliseconds'>> {
   readonly schemas: Schemas
   readonly services: Services
   readonly limits: OperationLimits
+  /** Finds the documents of clients. A process without clients has none. */
+  readonly documents?: DocumentFinder
   /** The keys that have written recently; undefined if there are no replicas. */
   readonly recentWrites?: RecentWrites | undefined
+  /** Whether the schema may be explored by introspection and suggestions. */
   readonly introspection: boolean
   /** The most bytes of responses that are kept, and the log that says whether they are right. Otherwise none is. */
   readonly responseCacheBytes?: number
@@ -78,40 +113,21 @@ export interface OperationsOptions {
   readonly changeLog?: ChangeLog
 }
 
-/**
- * Operations from these costs on are queued. A query of 5,000 nodes takes tens of milliseconds of the event loop. The
- * response of a mutation is not bounded: each of 16 jobs in it may have the longest payload and result.
- */
-const longCosts = { query: 5_000, mutation: 16, subscription: Number.POSITIVE_INFINITY }
-
-/**
- * Operations whose last runs kept the event loop busy for longer are queued, and those that have not run yet from this
- * cost on.
- */
-const long = { milliseconds: 10, costOfUnknown: 100 }
-
-function isLong({ kind, busyMilliseconds }: PreparedOperation, cost: number): boolean {
-  if (cost >= longCosts[kind]) return true
-  const milliseconds = busyMilliseconds()
-  return milliseconds === undefined ? cost >= long.costOfUnknown : milliseconds > long.milliseconds
-}
-
-/** The factor for the cost of a response that is stored for its idempotency key. */
-const storedFactor = 10
-
 /** Returns the functions that run operations. */
 export function createOperations(options: OperationsOptions): Operations {
   const {
     schemas,
     services,
     limits,
+    documents,
     recentWrites,
     introspection,
     responseCacheBytes: maxBytes = 0,
     logMilliseconds: waitMilliseconds,
     changeLog,
+    plugins: others = [],
   } = options
-  const { queues, unsent } = limits
+  const { queues } = limits
   const preparer = createPreparer({ ...services, schemas, introspection })
   const usage = createUsageRecorder(services.usageCounts)
   const admissions = createAdmissions(limits.points, usage)
@@ -120,6 +136,36 @@ export function createOperations(options: OperationsOptions): Operations {
     changeLog && maxBytes > 0
       ? createResponseMemory({ ...services, maxBytes, changeLog, queue: queues.checks, waitMilliseconds })
       : undefined
+
+  /** What every operation passes. */
+  const path = [
+    useViewer(services),
+    ...(documents ? [useDocuments(documents, prepareDocument)] : []),
+    useParseOnce(),
+    ...nested(
+      useMasking(introspection, others.length > 0),
+      useUsage(usage),
+      useAdmission(admissions, limits),
+      useMemory(memory, changeLog),
+      useTurns(limits),
+      useExecution(executeAdmitted),
+      useSubscriptions(subscribe),
+    ),
+  ]
+
+  // Yoga is a fifth of all modules, so a process loads it with its first operation.
+  let loaded: GatewayServer | undefined
+  async function load(): Promise<GatewayServer> {
+    const { createServer } = await import('../http/yoga.ts')
+    loaded ??= createServer({
+      heartbeatMilliseconds: 12_000,
+      ...options,
+      schema: schemas.schema,
+      path,
+      plugins: others,
+    })
+    return loaded
+  }
 
   async function prepareInTurn(...[viewer, text, operationName, isAbandoned]: Parameters<Operations['prepareFor']>) {
     const prepare = () => preparer.prepare(text, operationName)
@@ -131,53 +177,17 @@ export function createOperations(options: OperationsOptions): Operations {
     return prepared
   }
 
-  /**
-   * Admits a query or a mutation, executes it or has its response in the memory, gives back the points that it did not
-   * use, and counts the response until it is sent.
-   */
-  async function run(request: OperationRequest): Promise<OperationResponse> {
-    const { operation, context, statements, held } = request
-    const { viewer } = context
-    const points = await admissions.admit(request)
-    // Before the first statement of the query, so that nothing is missed that the query does not see.
-    const asksPosition = request.withPosition === true && operation.kind === 'query'
-    const position = asksPosition ? await changeLog?.readPosition(context) : undefined
-    const remembered = request.readsAnew ? undefined : await memory?.find(request)
-    try {
-      await unsent.check(viewer)
-      const execute = () => executeAdmitted(request, position !== undefined || remembered?.keep !== undefined)
-      const executeInTurn = () =>
-        isLong(operation, points.requested)
-          ? queues.operations.run(viewer, execute, () => statements.isAbandoned === true)
-          : execute()
-      const response = remembered?.response ? await responseOf(request, remembered.response) : await executeInTurn()
-      statements.isKept = remembered?.response !== undefined
-      const { result, length, isStored } = response
-      const goesOn = request.goesOn?.(result) === true
-      if (!goesOn) await points.settle(pointsOfLength(length) * (isStored ? storedFactor : 1))
-      // A mutation has had its effect, so its response must say so, whatever its length.
-      if (operation.kind === 'query') requireResponseLength(length)
-      if (length >= longResponse) {
-        const size = Math.ceil(length / mebibyte)
-        held.untilOver(operation.kind === 'query' ? await unsent.take(viewer, size) : unsent.hold(viewer, size))
-      }
-      const { requested, points: actual, budget } = points
-      const cost = { requested, actual, remaining: budget?.remaining ?? null }
-      const extensions = { cost, ...(position !== undefined && { position }) }
-      const { data, errors } = remembered?.keep && !goesOn ? result : noResult
-      const kept = remembered?.response ?? (data && !errors ? remembered?.keep?.({ data, length }) : undefined)
-      return {
-        ...response,
-        kept,
-        result: kept ? new WrittenResult(kept, extensions) : { ...result, extensions },
-        headers: { ...points.headers, ...(remembered && cacheStatusOf(remembered.response)), ...response.headers },
-      }
-    } catch (error) {
-      if (!points.hasBegun) await points.settle()
-      throw error instanceof GatewayError ? withHeaders(error, points.headers) : error
-    } finally {
-      remembered?.release()
-    }
+  async function prepareFor(...request: Parameters<Operations['prepareFor']>): Promise<Preparation> {
+    const startedAt = performance.now()
+    const prepared = await prepareInTurn(...request)
+    const [viewer, , , , client] = request
+    if (prepared.errors) usage.recordInvalid(viewer, client, performance.now() - startedAt)
+    return prepared
+  }
+
+  function prepareDocument({ state }: DocumentRequest, { query, operationName }: Run['params']): Promise<Preparation> {
+    const isAbandoned = () => state.statements.isAbandoned === true
+    return prepareFor(viewerOf(state), query, operationName, isAbandoned, clientOf(state.headers))
   }
 
   /**
@@ -231,43 +241,82 @@ export function createOperations(options: OperationsOptions): Operations {
     return { result: await executeIfPossible(request), isReplay: false, isStored: false }
   }
 
+  /** Executes the operation of a run by the functions of Yoga. */
+  async function execute(run: Run, { schema, ...functions }: Enveloped, contextValue: object): Promise<Results> {
+    const { operation, variables: variableValues } = requestOf(run)
+    const { document, name: operationName = null, kind } = operation
+    const start = kind === 'subscription' ? functions.subscribe : functions.execute
+    const results: Results = await start({ schema, document, contextValue, variableValues, operationName })
+    if (run.refusal) throw run.refusal.error
+    return results === run.shown && run.results ? run.results : results
+  }
+
   return {
     ...preparer,
-    async prepareFor(...request) {
-      const startedAt = performance.now()
-      const prepared = await prepareInTurn(...request)
-      const [viewer, , , , client] = request
-      if (prepared.errors) usage.recordInvalid(viewer, client, performance.now() - startedAt)
-      return prepared
+    prepareFor,
+    async runDocument(document, context = {}) {
+      const { getEnveloped } = loaded ?? (await load())
+      const run = startRun(document)
+      const initial = Object.assign(context, { gateway: new GatewayContext(run), params: document.params })
+      const enveloped = getEnveloped(initial)
+      const contextValue = await enveloped.contextFactory()
+      const errors = run.preparation?.isBadRequest ? run.preparation.errors : checkDocument(run, enveloped)
+      if (errors.length > 0) return refused(document, errors, run.preparation?.isBadRequest)
+      document.accept(requestOf(run).operation)
+      const results = await execute(run, enveloped, contextValue)
+      const { length, headers } = run.response
+      return { results, headers, isLong: length > longResponse }
     },
-    runOperation: (request) =>
-      usage.record(
-        request,
-        () => run(request),
-        ({ result }) => result.errors !== undefined,
-      ),
+    async runOperation(request) {
+      const { getEnveloped } = loaded ?? (await load())
+      const run = startRun(undefined, request)
+      const enveloped = getEnveloped({ gateway: new GatewayContext(run), params: {} })
+      const result = (await execute(run, enveloped, await enveloped.contextFactory())) as ExecutionResult
+      return { ...run.response, result }
+    },
     executeAdmitted: (request) => executeAdmitted(request),
-    close: () => memory?.close(),
-    subscribe: (request) =>
-      usage.record(
-        request,
-        () => subscribe(request),
-        ({ events }) => !(Symbol.asyncIterator in events),
-      ),
+    server: load,
+    async close() {
+      memory?.close()
+      await loaded?.dispose()
+    },
+  }
+
+  /** The response to a document that is not executed. */
+  function refused({ state }: DocumentRequest, errors: readonly unknown[], isBadRequest = false): DocumentResponse {
+    const { refusal, log } = state
+    let status = isBadRequest ? 400 : undefined
+    let headers: Readonly<Record<string, string>> = {}
+    const shown = errors.map((error) => {
+      refusal.note(error)
+      const { http } = (error as GraphQLError).extensions as { readonly http?: HttpExtension }
+      // Yoga marks those of the specification, whose status depends on what the client accepts.
+      if (http && !http.spec) ({ status, headers = {} } = http)
+      // Errors of the syntax have no nodes, and name nothing of the schema.
+      const isShown = introspection || !(error instanceof GraphQLError && error.nodes)
+      return toClientError(isShown ? error : withoutNames(error), log)
+    })
+    return { results: { errors: shown }, rejected: shown, headers, status, isLong: false }
   }
 }
 
-const noResult: ExecutionResult = {}
-
-/** A response from the memory. What is sent of it is its text. The trace has its operation, as if it ran. */
-async function responseOf({ operation, context }: OperationRequest, kept: KeptResponse): Promise<OperationResponse> {
-  await context.trace?.operation(operation.kind, operation.name, async () => noResult)
-  return { result: noResult, length: kept.length, isStored: false, headers: {} }
+/** What Yoga and plugins note about the response to an error. */
+interface HttpExtension {
+  readonly spec?: boolean
+  readonly status?: number
+  readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Whether a response is from the memory. @see https://www.rfc-editor.org/rfc/rfc9211 */
-function cacheStatusOf(kept: KeptResponse | undefined) {
-  return { 'cache-status': kept ? 'fusion; hit' : 'fusion; fwd=miss' }
+type Enveloped = ReturnType<GatewayServer['getEnveloped']>
+
+/** The errors of a document: those that are known since it was prepared, and those that plugins find. */
+function checkDocument({ params }: Run, { parse, validate, schema }: Enveloped): readonly GraphQLError[] {
+  try {
+    return validate(schema, parse(params.query ?? ''))
+  } catch (error) {
+    if (error instanceof GraphQLError) return [error]
+    throw error
+  }
 }
 
 type Outcome = Awaited<ReturnType<typeof executeOnce>>

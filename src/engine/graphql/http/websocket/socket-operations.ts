@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { ExecutionResult, GraphQLError } from 'graphql'
 import type { SubscribePayload } from 'graphql-ws'
 import type { Viewer } from '../../../auth/viewer.ts'
+import type { Services } from '../../../context.ts'
 import { errorCodes, GatewayError, isErrorCode } from '../../../errors.ts'
 import type { Authenticate, RequestState } from '../../../http/request.ts'
 import { excessOf } from '../../../input/json.ts'
@@ -10,18 +11,15 @@ import { Interruption } from '../../../subscription-values.ts'
 import type { Tracing } from '../../../telemetry/tracing.ts'
 import { lengthOf } from '../../operation/admit.ts'
 import { toClientError } from '../../operation/execute.ts'
+import type { Operations } from '../../operation/operations.ts'
 import { WrittenResult } from '../../operation/written-result.ts'
-import {
-  createDocumentRunner,
-  type DocumentRun,
-  type DocumentRunnerOptions,
-  type OperationRequest,
-  startRecorded,
-} from '../document-runner.ts'
 import { type GraphQLParams, idempotencyKeyIn, readBodyParams } from '../params.ts'
+import { type OperationRequest, startRecorded } from '../recorded-operation.ts'
 import { numberProblemOf } from './messages.ts'
 
-export interface SocketOperationsOptions extends DocumentRunnerOptions {
+export interface SocketOperationsOptions {
+  readonly services: Services
+  readonly operations: Operations
   readonly limits: Limits
   readonly heartbeatMilliseconds: number
   readonly tracing?: Tracing | undefined
@@ -63,32 +61,34 @@ interface SocketRequest extends Pick<RequestState, 'headers' | 'log'> {
  * @returns `start`, whose results throw a `RejectedOperation`. `return` ends an operation whose client has left
  */
 export function createSocketOperations(options: SocketOperationsOptions) {
-  const { services, documents, limits, tracing } = options
-  const runner = createDocumentRunner(options)
+  const { services, operations, limits, tracing } = options
 
   async function* execute(
     { payload, authenticate, silenceListeners, onSubscribe }: SocketRequest,
     request: RequestState,
   ): AsyncGenerator<ExecutionResult> {
-    const { held, log } = request
+    const { held } = request
     limits.places.requireCapacity()
     const viewer = await authenticate(request)
     await limits.places.take(viewer, held)
-    const params = documents.find(readParams(payload), viewer.tenantAppId, log)
-    const { operation, errors } = await runner.prepare(request, params)
-    if (errors) throw new RejectedOperation(errors)
-    if (operation.kind === 'subscription') onSubscribe()
-    const reader: DocumentRun['reader'] = {
-      checkKey: () => authenticate(request),
-      onFlushed: (done) => done(),
-      onUnread(done) {
-        silenceListeners.add(done)
-        held.untilOver(() => void silenceListeners.delete(done))
+    const { results, rejected, isLong } = await operations.runDocument({
+      state: request,
+      params: readParams(payload),
+      bodyLength: lengthOf(payload, Number.POSITIVE_INFINITY),
+      keyOf: idempotencyKeyIn,
+      accept({ kind }) {
+        if (kind === 'subscription') onSubscribe()
       },
-    }
-    const bodyLength = lengthOf(payload, Number.POSITIVE_INFINITY)
-    const idempotencyKey = idempotencyKeyIn(params)
-    const { results, isLong } = await runner.run(request, { operation, params, bodyLength, idempotencyKey, reader })
+      reader: {
+        checkKey: () => authenticate(request),
+        onFlushed: (done) => done(),
+        onUnread(done) {
+          silenceListeners.add(done)
+          held.untilOver(() => void silenceListeners.delete(done))
+        },
+      },
+    })
+    if (rejected) throw new RejectedOperation(rejected)
     if (isLong) await startTurn(viewer, () => held.isOver)
     if (Symbol.asyncIterator in results) for await (const result of results) yield result
     else yield WrittenResult.toObject(results)

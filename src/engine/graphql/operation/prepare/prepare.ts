@@ -142,9 +142,16 @@ export interface PreparedOperation {
 }
 
 export type Preparation =
-  | { readonly operation: PreparedOperation; readonly errors?: undefined }
+  | {
+      readonly operation: PreparedOperation
+      readonly document: DocumentNode
+      readonly errors?: undefined
+      readonly isBadRequest?: undefined
+    }
   | {
       readonly operation?: undefined
+      /** Undefined if it has a syntax error, or there is none. */
+      readonly document?: DocumentNode
       readonly errors: readonly GraphQLError[]
       /** Whether the request names no operation. The HTTP status is 400 then, whatever the client accepts. */
       readonly isBadRequest: boolean
@@ -233,14 +240,14 @@ export function createPreparer(options: PreparerOptions): Preparer {
             : `The document has no operation named "${operationName.slice(0, maxNameLength)}".`,
         )
       }
-      if (errors.length > 0) return { errors, isBadRequest: false }
+      if (errors.length > 0) return { document, errors, isBadRequest: false }
       const ready = operations.get(definition)
-      if (ready) return { operation: ready }
+      if (ready) return { operation: ready, document }
       const operation = prepareOperation(schemas, document, definition, metrics)
       operations.set(definition, operation)
       prepared.size += operation.size
       keep(text, prepared)
-      return { operation }
+      return { operation, document }
     },
   }
 }
