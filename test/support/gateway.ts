@@ -27,6 +27,9 @@ export interface Gateway {
   close(): Promise<void>
 }
 
+/** Whether Yoga serves every request: a step of test:all runs the tests of GraphQL and HTTP once so. */
+const withoutShortCut = process.env['TEST_SHORT_CUT'] === 'off'
+
 /** Creates a gateway, without a socket, on a database that is open. */
 export async function createGateway(
   database: Database,
@@ -43,7 +46,7 @@ export async function createGateway(
   const logger = createLogger({ logLevel: 'info' }, { write })
   // Tests of reads repeat them. Tests of the memory set its size.
   const patient = { load: patientLoad, timeouts: patientTimeouts, responseCacheBytes: 0, logMilliseconds: 60_000 }
-  const app = await createApp({ ...settings, services, logger, ...patient, ...options })
+  const app = await createApp({ ...settings, services, logger, ...patient, withoutShortCut, ...options })
   return {
     app,
     services,
