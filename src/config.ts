@@ -120,6 +120,7 @@ export const environment = z.object({
   INTROSPECTION: onOff.optional(),
   BATCHING: onOff.default(false),
   FEDERATION: onOff.default(false),
+  PLUGINS: list(() => true, ''),
   TRUSTED_DOCUMENTS: list(() => true, ''),
   TRUSTED_DOCUMENTS_MODE: z.enum(['off', 'log', 'only'], 'must be off, log or only').default('only'),
   JOB_RETENTION_DAYS: days.default(30),
@@ -264,6 +265,8 @@ function toConfig(env: Environment) {
     /** Whether the schema has what a router of Apollo Federation asks for. */
     federation: env.FEDERATION,
     trusted,
+    /** The files of the operator's plugins of GraphQL Yoga. */
+    pluginFiles: env.PLUGINS,
     /** How long a failed job waits. */
     backoff: { delaySeconds: 5, maxDelaySeconds: 3_600 },
     /** How long API keys are cached, so how late a revocation can take effect. */

@@ -8,6 +8,7 @@ import { schemasFor } from '../domain/schema.graphql.ts'
 import { userScopes } from '../domain/scopes.ts'
 import { openDemo } from '../domain/seed/seed.ts'
 import type { Database, DatabaseOptions } from '../engine/db/database.ts'
+import { loadPlugins } from '../engine/graphql/http/load-plugins.ts'
 import { readTrustedDocuments } from '../engine/graphql/http/trusted-documents.ts'
 import { maxMetricsConnections } from '../engine/http/plugins/metrics.ts'
 import { listen } from '../engine/http/server/listen.ts'
@@ -51,8 +52,9 @@ export async function serve(
   const metrics = createMetrics({ showsTenants: config.metricsPort !== undefined })
   const logger = createLogger({ ...config, metrics })
   for (const note of config.notes) logger.warn({}, note)
-  const { trusted } = config
+  const { trusted, pluginFiles } = config
   const trustedDocuments = trusted && readTrustedDocuments(trusted, schemasFor(config).schema, logger)
+  const plugins = await loadPlugins(pluginFiles)
   await runProcess({
     config,
     metrics,
@@ -79,6 +81,7 @@ export async function serve(
         rateLimit,
         recentWrites: createRecentWritesFor(config, redis),
         trustedDocuments,
+        plugins,
         demoKey: config.showsDemoKey ? demoKey : undefined,
       })
       measureReadiness(metrics, app.isReady)

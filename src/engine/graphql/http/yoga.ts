@@ -41,8 +41,9 @@ export interface Exchange {
   failure?: { readonly error: unknown }
 }
 
+/** Plugins see it. A function, because the request has the credential: no plugin can log it by accident. */
 interface Served {
-  readonly exchange: Exchange
+  readonly exchange: () => Exchange
 }
 
 export type GatewayServer = ReturnType<typeof createServer>
@@ -56,7 +57,7 @@ export function createServer({ schema, path, plugins, heartbeatMilliseconds, ren
     schema,
     plugins: [useExchange(heartbeatMilliseconds), ...path, ...plugins],
     fetchAPI,
-    graphiql: renderGraphiql ? (_request, { exchange }) => exchange.graphiql ?? false : false,
+    graphiql: renderGraphiql ? (_request, { exchange }) => exchange().graphiql ?? false : false,
     ...(renderGraphiql && { renderGraphiQL: renderGraphiql }),
     // Documents are parsed once, and errors masked, by plugins of the path.
     parserAndValidationCache: false,
@@ -79,7 +80,7 @@ export function createServer({ schema, path, plugins, heartbeatMilliseconds, ren
       const { search } = new URL(request.url, 'http://gateway')
       const { method } = request
       const init = { method, headers: shownHeaders(request) }
-      const response = await yoga.fetch(`http://gateway/graphql${search}`, init, { exchange })
+      const response = await yoga.fetch(`http://gateway/graphql${search}`, init, { exchange: () => exchange })
       const { status, headers, body } = response
       const type = headers.get('content-type') ?? ''
       const isStream = /^(?:text\/event-stream|multipart\/)/.test(type)
@@ -118,11 +119,11 @@ function shownHeaders({ headers }: FastifyRequest): [string, string][] {
 function useExchange(heartbeatMilliseconds: number): Plugin<object, Served> {
   return {
     onRequestParse({ serverContext, setRequestParser }) {
-      const { documentId: _, ...params } = serverContext.exchange.params ?? {}
+      const { documentId: _, ...params } = serverContext.exchange().params ?? {}
       setRequestParser(() => ({ query: '', ...params }))
     },
     onParams({ context, params: parsed, setParamsHandler }) {
-      const { exchange } = context
+      const exchange = context.exchange()
       setParamsHandler(async ({ params, request }) => {
         try {
           // Plugins may have found another document.
@@ -140,7 +141,7 @@ function useExchange(heartbeatMilliseconds: number): Plugin<object, Served> {
       })
     },
     onResultProcess({ request, serverContext, setResultProcessor }) {
-      const { exchange } = serverContext
+      const exchange = serverContext.exchange()
       const accept = request.headers.get('accept') ?? ''
       if (exchange.failure) return setResultProcessor(() => new Response(), 'application/json')
       if (accept === apolloMultipart) {
