@@ -36,8 +36,11 @@ export function hashApiKey(key: string): string {
   return hash('sha256', key)
 }
 
+/** Of a number, because each request has a key, and a bigint would take some percent of its time. */
 function checksum(body: string): string {
-  return toBase62(BigInt(crc32(body)), checksumLength)
+  let text = ''
+  for (let rest = crc32(body); rest > 0; rest = Math.floor(rest / 62)) text = digits[rest % 62] + text
+  return text.padStart(checksumLength, '0')
 }
 
 function toBase62(value: bigint, length: number): string {

@@ -26,16 +26,16 @@ import {
   toClientError,
 } from './execute.ts'
 import {
-  nested,
-  useAdmission,
+  countUsage,
+  executeBy,
+  maskErrors,
+  queueIfLong,
+  remember,
+  startSubscriptions,
+  takePoints,
   useDocuments,
-  useExecution,
-  useMasking,
-  useMemory,
   useParseOnce,
-  useSubscriptions,
-  useTurns,
-  useUsage,
+  useSteps,
   useViewer,
   withoutNames,
 } from './path.ts'
@@ -142,16 +142,19 @@ export function createOperations(options: OperationsOptions): Operations {
     useViewer(services),
     ...(documents ? [useDocuments(documents, prepareDocument)] : []),
     useParseOnce(),
-    ...nested(
-      useMasking(introspection, others.length > 0),
-      useUsage(usage),
-      useAdmission(admissions, limits),
-      useMemory(memory, changeLog),
-      useTurns(limits),
-      useExecution(executeAdmitted),
-      useSubscriptions(subscribe),
+    useSteps(
+      maskErrors(introspection, others.length > 0),
+      countUsage(usage),
+      takePoints(admissions, limits),
+      remember(memory, changeLog),
+      queueIfLong(limits),
+      executeBy(executeAdmitted),
+      startSubscriptions(subscribe),
     ),
   ]
+
+  /** Whether plugins of operators see how documents are parsed and validated. Otherwise that is done already. */
+  const checksDocuments = others.some(({ onParse, onValidate, onPluginInit }) => onParse ?? onValidate ?? onPluginInit)
 
   // Yoga is a fifth of all modules, so a process loads it with its first operation.
   let loaded: GatewayServer | undefined
@@ -167,7 +170,7 @@ export function createOperations(options: OperationsOptions): Operations {
     return loaded
   }
 
-  async function prepareInTurn(...[viewer, text, operationName, isAbandoned]: Parameters<Operations['prepareFor']>) {
+  async function prepareOnce(...[viewer, text, operationName, isAbandoned]: Parameters<Operations['prepareFor']>) {
     const prepare = () => preparer.prepare(text, operationName)
     if (text === undefined || preparer.isPrepared(text, operationName)) return prepare()
     await limits.points.spend(viewer, 0)
@@ -179,7 +182,7 @@ export function createOperations(options: OperationsOptions): Operations {
 
   async function prepareFor(...request: Parameters<Operations['prepareFor']>): Promise<Preparation> {
     const startedAt = performance.now()
-    const prepared = await prepareInTurn(...request)
+    const prepared = await prepareOnce(...request)
     const [viewer, , , , client] = request
     if (prepared.errors) usage.recordInvalid(viewer, client, performance.now() - startedAt)
     return prepared
@@ -260,8 +263,9 @@ export function createOperations(options: OperationsOptions): Operations {
       const initial = Object.assign(context, { gateway: new GatewayContext(run), params: document.params })
       const enveloped = getEnveloped(initial)
       const contextValue = await enveloped.contextFactory()
-      const errors = run.preparation?.isBadRequest ? run.preparation.errors : checkDocument(run, enveloped)
-      if (errors.length > 0) return refused(document, errors, run.preparation?.isBadRequest)
+      const { isBadRequest = false, errors: known = [] } = run.preparation ?? {}
+      const errors = isBadRequest || !checksDocuments ? known : checkDocument(run, enveloped)
+      if (errors.length > 0) return refused(document, errors, isBadRequest)
       document.accept(requestOf(run).operation)
       const results = await execute(run, enveloped, contextValue)
       const { length, headers } = run.response
