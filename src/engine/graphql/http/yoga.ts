@@ -7,6 +7,7 @@ import { createAlarm } from '../../repeat.ts'
 import { Interruption } from '../../subscription-values.ts'
 import { refusalOf } from '../operation/execute.ts'
 import type { GatewayPlugin, PluginContext, Results } from '../operation/run.ts'
+import { WrittenResult } from '../operation/written-result.ts'
 import { apolloMultipart, isJsonType, type MediaType } from './negotiate.ts'
 import type { GraphQLParams } from './params.ts'
 
@@ -132,7 +133,7 @@ function useExchange(heartbeatMilliseconds: number): Plugin<object, Served> {
           if (!executed) throw new Error('There is nothing to execute')
           const { results, type } = executed
           request.headers.set('accept', type)
-          if (!isAsyncIterable(results)) return results
+          if (!isAsyncIterable(results)) return isJsonType(type) ? results : WrittenResult.toObject(results)
           return breakingWhenFlushed(results, () => new Promise(onFlushed(exchange.reply)))
         } catch (error) {
           exchange.failure = { error }

@@ -63,10 +63,10 @@ export interface Operations extends Preparer {
   /**
    * Runs the document of a client. Errors are as clients see them.
    *
-   * @param context what Yoga knows about its request
+   * @param served what Yoga knows about the request, if it serves it
    * @throws GatewayError if the operation is not executed
    */
-  runDocument(document: DocumentRequest, context?: object): Promise<DocumentResponse>
+  runDocument(document: DocumentRequest, served?: object): Promise<DocumentResponse>
   /**
    * Runs a query or a mutation that is prepared.
    *
@@ -257,14 +257,16 @@ export function createOperations(options: OperationsOptions): Operations {
   return {
     ...preparer,
     prepareFor,
-    async runDocument(document, context = {}) {
+    async runDocument(document, served) {
       const { getEnveloped } = loaded ?? (await load())
       const run = startRun(document)
-      const initial = Object.assign(context, { gateway: new GatewayContext(run), params: document.params })
+      const initial = Object.assign(served ?? {}, { gateway: new GatewayContext(run), params: document.params })
       const enveloped = getEnveloped(initial)
       const contextValue = await enveloped.contextFactory()
       const { isBadRequest = false, errors: known = [] } = run.preparation ?? {}
-      const errors = isBadRequest || !checksDocuments ? known : checkDocument(run, enveloped)
+      // What Yoga serves, it checks by a plugin of its own: no mutation comes by GET.
+      const isChecked = checksDocuments || served !== undefined
+      const errors = isBadRequest || !isChecked ? known : checkDocument(run, enveloped)
       if (errors.length > 0) return refused(document, errors, isBadRequest)
       document.accept(requestOf(run).operation)
       const results = await execute(run, enveloped, contextValue)
