@@ -53,6 +53,13 @@ const main: readonly Step[] = [
     after: installation,
     env: { ...all, TEST_SET: hasServer ? 'rest' : 'all' },
   },
+  // Once without the short cut of JSON requests.
+  {
+    name: 'GraphQL and HTTP, all by Yoga',
+    command: vitest('test/graphql', 'test/http', 'test/limits'),
+    isEmbedded: true,
+    env: { TEST_SHORT_CUT: 'off' },
+  },
   { name: 'PostgreSQL', command: ['npm', 'run', 'test:postgres', '--', ...behaviour], needsServer: true, env: all },
   ...long
     .filter((suite) => !isFile(suite))

@@ -7,7 +7,7 @@ const useSameGateway = {
   onRequest: ({ request }) => request.cookieStore.set('gateway', hostname()),
 }
 
-/** Refuses subscriptions of a client that polls as well as it follows. */
+/** Refuses subscriptions of one key, whose client can poll. */
 const useNoSubscriptions = {
   onSubscribe({ args: { contextValue } }) {
     const { viewer } = contextValue.gateway
