@@ -1,21 +1,15 @@
-import { errorsOf } from './errors.ts'
+import { isAnswer } from './failure.ts'
 
 /** Runs what a person asked for. `send` sends the mutation, with the key as its `action`. */
 export type Action = <Result>(send: (key: string) => Promise<Result>) => Promise<Result>
 
-/** The gateway may still execute the request, or have executed it. */
-const unknownOutcomes = [
-  'SERVICE_UNAVAILABLE',
-  'REQUEST_TIMEOUT',
-  'RATE_LIMITED',
-  'IDEMPOTENCY_KEY_IN_USE',
-  'INTERNAL',
-  'NOT_GRAPHQL',
-]
-
 /**
- * Creates what a form or button runs its mutation with. The key stays the same until the gateway has answered: a second click after a
- * response was lost repeats the request, which the gateway executes once.
+ * Creates what a form or button runs its mutation with. The key stays the same until the gateway has answered: a second
+ * click after a response was lost repeats the request, which the gateway executes once.
+ *
+ * @returns a function that throws, with each client, if the mutation was not executed, or this is not known: Apollo
+ *   Client and urql return such an error, and a form would close as if it had saved. `failureOf` says what the error
+ *   means
  */
 export function createAction(): Action {
   let key: string | undefined
@@ -28,9 +22,9 @@ export function createAction(): Action {
     }
     try {
       const result = await send(sent)
-      // Apollo Client and urql can return the error.
-      const { error } = (result ?? {}) as { error?: unknown }
-      if (error === undefined || isAnswer(error)) forget()
+      const { data, error } = (result ?? {}) as { readonly data?: object | null; readonly error?: unknown }
+      if (error != null && !isExecuted(data)) throw error
+      forget()
       return result
     } catch (error) {
       if (isAnswer(error)) forget()
@@ -49,7 +43,6 @@ function createKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
-function isAnswer(error: unknown): boolean {
-  const errors = errorsOf(error)
-  return errors.length > 0 && !errors.some(({ extensions }) => unknownOutcomes.includes(String(extensions?.code)))
-}
+/** A field of the result can fail, such as one whose scope is missing. The mutation was executed. */
+const isExecuted = (data: object | null | undefined) =>
+  data != null && Object.values(data).every((payload) => payload !== null)

@@ -17,13 +17,14 @@ import {
 import { BatchHttpLink } from '@apollo/client/link/batch-http'
 import { relayStylePagination } from '@apollo/client/utilities'
 import { print, visit } from 'graphql'
-import { finalize } from 'rxjs'
+import { concatMap, finalize } from 'rxjs'
 import type { ClientOptions } from './core.ts'
+import { type Created, fieldsChangedBy } from './created.ts'
 import type { Deleted } from './deleted.ts'
 import type { FieldError } from './errors.ts'
 import * as schema from './generated.ts'
-import { type Connection, connect, fieldOf, type OperationKind, rowsAfter } from './library.ts'
-import { type Result, requestOf } from './request.ts'
+import { type Closable, type Connection, connect, type OperationKind, rowsAfter } from './library.ts'
+import { fieldOf, type Result, requestOf } from './request.ts'
 
 declare module '@apollo/client' {
   namespace ApolloClient {
@@ -40,38 +41,97 @@ interface PartialData {
   errorPolicy?: 'none' | 'all'
 }
 
-export interface ApolloOptions extends ClientOptions {
+export interface ApolloLinkOptions extends ClientOptions {
+  /** The cache of the client, from which the link removes what was deleted: `new InMemoryCache(cacheOptions)`. */
+  readonly cache: ApolloCache
   /** Links of your own, before those that send. */
   readonly links?: readonly ApolloLink[]
+}
+
+export interface ApolloOptions extends Omit<ApolloLinkOptions, 'cache'> {
   /** `new InMemoryCache(cacheOptions)` by default. */
   readonly cache?: ApolloCache
   /** Whether a server renders pages with it. */
   readonly ssrMode?: boolean
+  /** Added to those of the package: `{ watchQuery: { fetchPolicy: 'cache-and-network' } }`. */
+  readonly defaultOptions?: ApolloClient.DefaultOptions
+  readonly devtools?: ApolloClient.DevtoolsOptions
 }
+
+/** The options of a client of your own: partial data is shown with its errors. */
+export const defaultOptions = {
+  watchQuery: { errorPolicy: 'all' },
+  query: { errorPolicy: 'all' },
+  mutate: { errorPolicy: 'all' },
+} as const satisfies ApolloClient.DefaultOptions
 
 /**
  * Creates an Apollo Client. Partial data is shown with its errors (`errorPolicy: 'all'`), and `withheld` says which fields the token may
  * not read. A mutation with `context: { action }` is executed once, however often it is sent with the same `action`.
  */
 export function createApolloClient(options: ApolloOptions): ApolloClient {
-  const {
-    links = [],
-    cache = new InMemoryCache(cacheOptions),
-    ssrMode = false,
-    url,
-    documents,
-    batch = false,
-  } = options
+  const { cache = new InMemoryCache(cacheOptions), ssrMode = false, defaultOptions: given = {}, devtools } = options
   let persons = 0
-  const connection = connect(options, {
-    remove: (deleted) => evictDeleted(cache, deleted),
-    forget() {
+  const link = createApolloLink({
+    ...options,
+    cache,
+    onPersonChange() {
       persons += 1
-      // Queries that fail say so to their pages.
-      void client.resetStore().catch(() => {})
+      options.onPersonChange?.()
     },
   })
+  const client: ApolloClient = new ApolloClient({
+    link,
+    cache,
+    ssrMode,
+    ...(devtools && { devtools }),
+    defaultOptions: {
+      watchQuery: { ...defaultOptions.watchQuery, ...given.watchQuery },
+      query: { ...defaultOptions.query, ...given.query },
+      mutate: { ...defaultOptions.mutate, ...given.mutate },
+    },
+  })
+  // There is no default option for subscriptions.
+  const subscribe = client.subscribe.bind(client)
+  client.subscribe = (given) => subscribe({ ...given, errorPolicy: given.errorPolicy ?? 'all' })
+  // `resetStore` ends queries that are not shown, as if they had failed.
+  const query = client.query.bind(client)
+  client.query = async (given: Parameters<typeof query>[0]) => {
+    for (;;) {
+      const asked = persons
+      try {
+        return await query(given)
+      } catch (error) {
+        if (asked === persons) throw error
+      }
+    }
+  }
+  const stop = client.stop.bind(client)
+  client.stop = () => {
+    stop()
+    link.close()
+  }
+  return client
+}
 
+/**
+ * Creates the link of a client of your own, such as that of a framework: `new ApolloClient({ link, cache,
+ * defaultOptions })`. It does what that of `createApolloClient` does. A `client.query` that runs while the person
+ * changes fails, and a subscription shows partial data with `errorPolicy: 'all'`.
+ */
+export function createApolloLink(options: ApolloLinkOptions): ApolloLink & Closable {
+  const { links = [], cache, url, documents, batch = false } = options
+  let client: ApolloClient | undefined
+  const connection = connect(options, {
+    remove: (deleted) => evict(cache, deleted, []),
+    add: (created) => evict(cache, [], created),
+    // Queries that fail say so to their pages.
+    forget: () => void (client?.resetStore() ?? cache.reset()).catch(() => {}),
+  })
+  const remember = new ApolloLink((operation, forward) => {
+    client = operation.client
+    return forward(operation)
+  })
   const prepare = new ApolloLink((operation, forward) => {
     if (documents === 'persisted') {
       const { documentId } = requestOf(operation.query, {}, documents)
@@ -93,41 +153,13 @@ export function createApolloClient(options: ApolloOptions): ApolloClient {
     new BatchHttpLink({ ...http, batchMax: 10 }),
     new HttpLink(http),
   )
-  const client: ApolloClient = new ApolloClient({
-    link: ApolloLink.from([
-      ...links,
-      createCacheLink(cache, connection),
-      ApolloLink.split((operation) => kindOf(operation) === 'subscription', subscriptions, prepare.concat(send)),
-    ]),
-    cache,
-    ssrMode,
-    defaultOptions: {
-      watchQuery: { errorPolicy: 'all' },
-      query: { errorPolicy: 'all' },
-      mutate: { errorPolicy: 'all' },
-    },
-  })
-  // There is no default option for subscriptions.
-  const subscribe = client.subscribe.bind(client)
-  client.subscribe = (given) => subscribe({ ...given, errorPolicy: given.errorPolicy ?? 'all' })
-  // `resetStore` ends queries that are not shown, as if they had failed.
-  const query = client.query.bind(client)
-  client.query = async (given: Parameters<typeof query>[0]) => {
-    for (;;) {
-      const asked = persons
-      try {
-        return await query(given)
-      } catch (error) {
-        if (asked === persons) throw error
-      }
-    }
-  }
-  const stop = client.stop.bind(client)
-  client.stop = () => {
-    stop()
-    connection.close()
-  }
-  return client
+  const link = ApolloLink.from([
+    remember,
+    ...links,
+    createCacheLink(cache, connection, documents),
+    ApolloLink.split((operation) => kindOf(operation) === 'subscription', subscriptions, prepare.concat(send)),
+  ])
+  return Object.assign(link, { close: connection.close })
 }
 
 const kindOf = ({ operationType }: ApolloLink.Operation) => operationType as OperationKind
@@ -176,9 +208,12 @@ interface List {
   readonly edges: readonly StoreObject[]
   readonly nodes?: readonly Reference[]
   readonly pageInfo?: object
-  /** Something was deleted, so the first page is read again. */
+  /** Something was deleted or created, so the first page is read again. */
   readonly isStale?: boolean
-  /** What keeps its later pages then. A query reads edges or nodes, so each is kept for the query that reads it. */
+  /**
+   * What keeps its later pages after a deletion. A query reads edges or nodes, so each is kept for the query that reads
+   * it.
+   */
   readonly kept?: readonly ('edges' | 'nodes')[]
 }
 
@@ -236,19 +271,29 @@ function uniqueBy<Row>(rows: readonly Row[], idOf: (row: Row) => string | undefi
 }
 
 /** Keeps in the cache what a result says besides its data: errors, and what was deleted. */
-function createCacheLink(cache: ApolloCache, connection: Connection): ApolloLink {
+function createCacheLink(
+  cache: ApolloCache,
+  connection: Connection,
+  documents: ClientOptions['documents'],
+): ApolloLink {
   return new ApolloLink((operation, forward) => {
     const kind = kindOf(operation)
     return new Observable((observer) => {
       const { headers, action } = operation.getContext()
-      const sent = connection.begin(kind, action)
+      const sent = connection.begin(kind, action, () =>
+        requestOf(operation.query, operation.variables, documents, print),
+      )
       operation.setContext({ headers: { ...headers, ...sent.headers } })
-      const results = forward(operation).pipe(finalize(sent.end))
+      const complete = (result: ApolloLink.Result) => {
+        const whole = sent.complete(result as Result)
+        return whole instanceof Promise ? whole : [whole]
+      }
+      const results = forward(operation).pipe(concatMap(complete), finalize(sent.end))
       return results.subscribe({
         next(result) {
           const { data, errors = [] } = result as Result
           keepForbidden(cache, data, errors)
-          observer.next(result)
+          observer.next(result as ApolloLink.Result)
           // Now the cache has the data.
           evictFailed(cache, operation, data, errors)
           sent.read(result as Result)
@@ -352,23 +397,38 @@ function namesOf(document: ApolloLink.Operation['query'], responseName: string):
   return names
 }
 
-/** Removes objects, and the lists and numbers that counted them. Pages read these again. */
-function evictDeleted(cache: ApolloCache, deleted: readonly Deleted[]): void {
-  const forget: Modifier<unknown> = (value, { DELETE }) => {
-    const { edges, nodes, pageInfo = {} } = (value ?? {}) as Partial<List>
+/**
+ * Removes objects that were deleted, and the lists and numbers that counted them, or may have what was created. Pages
+ * read these again.
+ */
+function evict(cache: ApolloCache, deleted: readonly Deleted[], created: readonly Created[]): void {
+  const forget: Modifier<unknown> = (value, { DELETE, readField }) => {
+    // It has an object already.
+    if (schema.possibleTypes['Node']?.includes(String(readField('__typename', value as Reference)))) return value
+    const { edges, nodes, pageInfo = {}, isStale, kept = [] } = (value ?? {}) as Partial<List>
     if (!edges) return DELETE
-    return { edges, pageInfo, ...(nodes && { nodes }), isStale: true, kept: ['edges', 'nodes'] }
+    // What was created may be among the rows of each page, which are read with the first one.
+    const isKept = created.length === 0 && !(isStale && kept.length === 0)
+    return { edges, pageInfo, ...(nodes && { nodes }), isStale: true, kept: isKept ? ['edges', 'nodes'] : [] }
   }
   cache.batch({
     update() {
       for (const object of deleted) cache.evict({ id: cache.identify({ ...object }) ?? '' })
       for (const [id, object = {}] of Object.entries(cache.extract() as NormalizedCacheObject)) {
-        const lists = schema.pagedLists[object.__typename ?? '']
-        const counted = id === 'ROOT_QUERY' ? schema.countedFields : Object.keys(lists ?? {})
+        const type = id === 'ROOT_QUERY' ? 'Query' : (object.__typename ?? '')
+        const lists = type === 'Query' ? schema.countedFields : Object.keys(schema.pagedLists[type] ?? {})
+        const changed = new Set([
+          ...(deleted.length > 0 ? lists : []),
+          ...fieldsChangedBy(created, type, String(object['id'])),
+        ])
         // Most objects have none, and modifying each would take long.
-        const names = counted.filter((name) => Object.keys(object).some((key) => key.startsWith(name)))
-        if (names.length === 0) continue
-        cache.modify({ id, fields: Object.fromEntries(names.map((name) => [name, forget])) })
+        const names = new Set(
+          Object.keys(object)
+            .map((key) => key.replace(/[:(@].*/s, ''))
+            .filter((name) => changed.has(name)),
+        )
+        if (names.size === 0) continue
+        cache.modify({ id, fields: Object.fromEntries([...names].map((name) => [name, forget])) })
       }
     },
   })

@@ -142,6 +142,100 @@ export const deletedByEvent: Readonly<Record<string, string>> = {
   "USER_DELETED": "User"
 }
 
+/** The mutations that create, and the type of what they create. A profile that is synced may be a new one. */
+export const creatingMutations: Readonly<Record<string, string>> = {
+  "createApiKey": "ApiKey",
+  "createJob": "Job",
+  "createJobs": "Job",
+  "createUser": "User",
+  "createUsers": "User",
+  "createWebhook": "Webhook",
+  "linkAccount": "Account",
+  "linkAccounts": "Account",
+  "syncProfile": "Profile",
+  "syncProfiles": "Profile"
+}
+
+/** The events of creations, and the type of their `resourceId`. */
+export const createdByEvent: Readonly<Record<string, string>> = {
+  "ACCOUNT_LINKED": "Account",
+  "JOB_CREATED": "Job",
+  "PROFILE_SYNCED": "Profile",
+  "USER_CREATED": "User"
+}
+
+/**
+ * The fields that a new object of a type changes, by their type: its lists, those of objects that it belongs to, and
+ * numbers.
+ */
+export const changedByCreation: Readonly<Record<string, Lists>> = {
+  "ApiKey": {
+    "Query": [
+      "apiKey",
+      "apiKeys",
+      "profileStats",
+      "tenantStats",
+      "userStats"
+    ]
+  },
+  "Job": {
+    "Query": [
+      "job",
+      "jobs",
+      "profileStats",
+      "tenantStats",
+      "userStats"
+    ]
+  },
+  "User": {
+    "Query": [
+      "profileStats",
+      "tenantStats",
+      "user",
+      "userStats",
+      "users"
+    ]
+  },
+  "Webhook": {
+    "Query": [
+      "profileStats",
+      "tenantStats",
+      "userStats",
+      "webhook",
+      "webhooks"
+    ]
+  },
+  "Account": {
+    "Query": [
+      "account",
+      "accounts",
+      "profileStats",
+      "tenantStats",
+      "userStats",
+      "users"
+    ],
+    "User": [
+      "accounts",
+      "accountsConnection"
+    ]
+  },
+  "Profile": {
+    "Account": [
+      "profile"
+    ],
+    "Query": [
+      "accounts",
+      "profile",
+      "profileStats",
+      "profiles",
+      "searchProfiles",
+      "tenantStats",
+      "userStats",
+      "users"
+    ]
+  }
+}
+
 /** The scalars, for the `scalars` of GraphQL Codegen and the `customScalarTypes` of Relay. */
 export const scalars: Readonly<Record<string, string>> = {
   "String": "string",

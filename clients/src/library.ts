@@ -1,10 +1,12 @@
 import { mutationHeaders } from './action.ts'
 import { type ClientOptions, createCore } from './core.ts'
+import { type Created, createdBy, namesChangedBy } from './created.ts'
 import { type Deleted, deletedBy } from './deleted.ts'
 import { RequestError } from './errors.ts'
+import { createPages } from './pages.ts'
 import { createPositions } from './positions.ts'
 import { type GraphQLRequest, positionOf, type Result } from './request.ts'
-import type { Sink } from './subscribe.ts'
+import type { Sink } from './transport.ts'
 
 export type OperationKind = 'query' | 'mutation' | 'subscription'
 
@@ -21,6 +23,10 @@ export interface Operation {
   readonly headers: Readonly<Record<string, string>>
   /** What was deleted since it was sent. */
   readonly deleted: readonly Deleted[]
+  /**
+   * The result that the library gets: with the later pages of a list that is read again because something was created.
+   */
+  complete(result: Result): Result | Promise<Result>
   /** The library has the result in its cache. */
   read(result: Result): void
   /** The operation has a result, or gets none. */
@@ -34,45 +40,122 @@ export interface Cache {
    * its result has arrived.
    */
   remove?(deleted: readonly Deleted[]): void
+  /**
+   * Reads again what may have objects that were created. A query that was sent before a creation may lack its objects:
+   * then this is called again when its result has arrived.
+   */
+  add(created: readonly Created[]): void
   /** Forgets everything, and reads again what is shown. */
   forget(): void
 }
 
+/** Events can say more often that something was created than a page should be read again. */
+const createdMilliseconds = 1_000
+
+/** Objects whose creation is known. */
+const maxKnown = 1_000
+
 /** Connects a library to the gateway. */
-export function connect(options: ClientOptions, { remove = () => {}, forget }: Cache) {
+export function connect(options: ClientOptions, { remove = () => {}, add, forget }: Cache) {
   const core = createCore(options, () => {
     running.clear()
     positions.forget()
+    pages.forget()
+    known.clear()
+    waiting.length = 0
     forget()
   })
-  const running = new Set<Deleted[]>()
+  /** The queries that are read, and what was deleted and created meanwhile. */
+  const running = new Set<{ readonly deleted: Deleted[]; readonly created: Created[] }>()
   const positions = createPositions()
+  const pages = createPages(async (request) => {
+    const response = await core.fetch(options.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(request),
+    })
+    return (await response.json()) as Result
+  })
+  /** What the page has created, and what an event has said: the other one says it too. */
+  const known = new Set<string>()
+  const waiting: Created[] = []
+  let addedAt = Number.NEGATIVE_INFINITY
+  let timer: ReturnType<typeof setTimeout> | undefined
 
   function removeAll(deleted: readonly Deleted[]): void {
     if (deleted.length === 0) return
-    for (const since of running) since.push(...deleted)
+    for (const { __typename, id } of deleted) known.delete(`${__typename}:${id}`)
+    for (const since of running) since.deleted.push(...deleted)
+    pages.keep()
     remove(deleted)
+  }
+
+  function addWaiting(): void {
+    clearTimeout(timer)
+    timer = undefined
+    addedAt = performance.now()
+    const created = waiting.splice(0)
+    if (created.length === 0) return
+    pages.outdate(created.length, namesChangedBy(created))
+    add(created)
+  }
+
+  /** @param isOwn the page has created them, and shows them at once */
+  function addAll(created: readonly Created[], isOwn: boolean): void {
+    if (created.length === 0) return
+    waiting.push(...created)
+    const left = addedAt + createdMilliseconds - performance.now()
+    if (isOwn || left <= 0) addWaiting()
+    else timer ??= setTimeout(addWaiting, left)
+  }
+
+  /** Shows what the result of a mutation or an event has created. */
+  function addNew(data: unknown, isOwn: boolean): void {
+    const created = createdBy(data).filter(({ __typename, id }) => {
+      if (id === undefined) return true
+      const key = `${__typename}:${id}`
+      const isNew = !known.has(key)
+      known.add(key)
+      return isNew
+    })
+    for (const key of known) if (known.size > maxKnown) known.delete(key)
+    for (const since of running) since.created.push(...created)
+    addAll(created, isOwn)
   }
 
   return {
     fetch: core.fetch,
-    close: core.close,
-    /** An operation is sent. */
-    begin(kind: OperationKind, action?: string): Operation {
+    close() {
+      clearTimeout(timer)
+      core.close()
+    },
+    /**
+     * An operation is sent.
+     *
+     * @param request returns what is sent
+     */
+    begin(kind: OperationKind, action: string | undefined, request: () => GraphQLRequest): Operation {
       const isQuery = kind === 'query'
-      const since: Deleted[] = []
+      const since = { deleted: [], created: [] }
       if (isQuery) running.add(since)
       const asked = isQuery ? positions.ask() : undefined
+      const sentAt = performance.now()
       return {
-        deleted: since,
+        deleted: since.deleted,
+        complete: (result) => (isQuery ? pages.complete(request, result, sentAt) : result),
         headers: { ...(kind === 'mutation' && mutationHeaders(action)), ...(asked && { 'x-position': 'yes' }) },
         read(result) {
           asked?.settle(result.extensions?.position)
-          if (kind === 'mutation') removeAll(deletedBy(result.data))
+          if (isQuery) pages.read(request, result)
+          if (kind !== 'mutation') return
+          removeAll(deletedBy(result.data))
+          addNew(result.data, true)
         },
         end() {
           asked?.settle()
-          if (running.delete(since) && since.length > 0) remove(since)
+          if (!running.delete(since)) return
+          if (since.deleted.length > 0) remove(since.deleted)
+          addAll(since.created, false)
         },
       }
     },
@@ -90,6 +173,7 @@ export function connect(options: ClientOptions, { remove = () => {}, forget }: C
             sink.next(result)
             followed.moveTo(positionOf(result))
             removeAll(deletedBy(result.data))
+            addNew(result.data, false)
           },
           complete: () => sink.complete(),
           error(error) {
@@ -107,9 +191,6 @@ export function connect(options: ClientOptions, { remove = () => {}, forget }: C
     },
   }
 }
-
-/** The field of Query that reads an object of a type by its id: `User` ⇒ `user`. */
-export const fieldOf = (type: string): string => type.charAt(0).toLowerCase() + type.slice(1)
 
 /**
  * The rows of a list that its first page, which was read again after a deletion, does not have. None if a row before them is missing

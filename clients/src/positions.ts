@@ -50,7 +50,11 @@ export function createPositions() {
       const [known] = asked
       if (known && !isRecent(known.sentAt, pageMilliseconds)) asked = []
       else if (known?.isSettled) return undefined
-      const { promise, resolve } = Promise.withResolvers<string | undefined>()
+      // Node 20 has no Promise.withResolvers.
+      let resolve: (position: string | undefined) => void = () => {}
+      const promise = new Promise<string | undefined>((settle) => {
+        resolve = settle
+      })
       const query: Asked = {
         sentAt: performance.now(),
         position: promise,

@@ -14,10 +14,11 @@ import {
   Store,
 } from 'relay-runtime'
 import type { ClientOptions } from './core.ts'
+import { type Created, fieldsChangedBy, nestedChangedBy } from './created.ts'
 import type { Deleted } from './deleted.ts'
 import { possibleTypes } from './generated.ts'
-import { type Closable, connect, fieldOf, type OperationKind, rowsAfter } from './library.ts'
-import type { GraphQLRequest, Result } from './request.ts'
+import { type Closable, connect, type OperationKind, rowsAfter } from './library.ts'
+import { fieldOf, type GraphQLRequest, type Result } from './request.ts'
 
 /** The options of all clients, and those of Relay's environment besides its network and store. */
 export type RelayOptions = Omit<ClientOptions, 'batch'> &
@@ -34,6 +35,10 @@ export function createRelayEnvironment(options: RelayOptions): Environment & Clo
   const recordOf = ({ __typename, id }: Deleted) => String(getDataID({ id }, __typename))
   const connection = connect(options, {
     remove: (deleted) => removeDeleted(environment, store, deleted.map(recordOf)),
+    add(created) {
+      environment.commitUpdate((proxy) => (proxy as unknown as Invalidating).invalidateStore())
+      readShown(environment, store, created)
+    },
     forget: () => forgetAll(environment, store),
   })
   const store = new ActiveStore(new RecordSource())
@@ -47,16 +52,17 @@ export function createRelayEnvironment(options: RelayOptions): Environment & Clo
     (params, variables, { metadata }) =>
       Observable.create((sink) => {
         const kind = params.operationKind as OperationKind
-        const sent = connection.begin(kind, metadata?.['action'] as string | undefined)
+        const request = requestFor(params, variables)
+        const sent = connection.begin(kind, metadata?.['action'] as string | undefined, () => request)
         const aborted = new AbortController()
         connection
           .fetch(url, {
             method: 'POST',
             headers: { 'content-type': 'application/json', ...sent.headers },
-            body: JSON.stringify(requestFor(params, variables)),
+            body: JSON.stringify(request),
             signal: aborted.signal,
           })
-          .then((response) => response.json() as Promise<Result>)
+          .then(async (response) => sent.complete((await response.json()) as Result))
           .then((result) => {
             sink.next(result as never)
             // Now the store has the data.
@@ -114,6 +120,8 @@ class ActiveStore extends Store {
   readonly active = new Set<{ readonly operation: OperationDescriptor }>()
   /** Those that are read again. What is deleted meanwhile is removed from their results, and reads them once more. */
   readonly reading = new Set<string>()
+  /** Those of them that are read with their later pages, because something was created. */
+  readonly growing = new Set<string>()
 
   override retain(operation: OperationDescriptor) {
     const { dispose } = super.retain(operation)
@@ -132,7 +140,7 @@ class ActiveStore extends Store {
 const formerEnd = '__formerEnd'
 
 /** Updates connections as Relay does, but keeps the later pages when the first one is read again because of a deletion. */
-const keepPages = ({ reading }: ActiveStore): ReturnType<typeof DefaultHandlerProvider> => ({
+const keepPages = ({ reading, growing }: ActiveStore): ReturnType<typeof DefaultHandlerProvider> => ({
   update(proxy, payload) {
     const connectionOf = () => proxy.get(payload.dataID)?.getLinkedRecord(payload.handleKey)
     const known = connectionOf()
@@ -144,7 +152,7 @@ const keepPages = ({ reading }: ActiveStore): ReturnType<typeof DefaultHandlerPr
     if (after && after === known?.getValue(formerEnd)) endOf()?.setValue(after, 'endCursor')
     ConnectionHandler.update(proxy, payload)
     const connection = connectionOf()
-    if (!connection || reading.size === 0 || after || before) return
+    if (!connection || reading.size === 0 || growing.size > 0 || after || before) return
     const idOf = (edge: (typeof edges)[number]) => edge?.getLinkedRecord('node')?.getDataID()
     const page = connection.getLinkedRecords('edges') ?? []
     const end = endOf(connection)
@@ -197,15 +205,36 @@ function forgetAll(environment: Environment, store: ActiveStore): void {
     ;(proxy as unknown as Invalidating).invalidateStore()
   })
   store.reading.clear()
+  store.growing.clear()
   readShown(environment, store)
 }
 
-function readShown(environment: Environment, store: ActiveStore): void {
+/** @param created reads only the queries that may have these objects */
+function readShown(environment: Environment, store: ActiveStore, created?: readonly Created[]): void {
+  const isConcerned = (selections: readonly Selection[]) =>
+    !created ||
+    selections.some(
+      ({ name = '', selections: inner }) =>
+        fieldsChangedBy(created, 'Query').includes(name) || hasField(inner ?? [], nestedChangedBy(created)),
+    )
   for (const { operation } of store.active) {
-    const { identifier } = operation.request
-    if (store.reading.has(identifier)) continue
+    const { identifier, node } = operation.request
+    if (store.reading.has(identifier) || !isConcerned(node.operation.selections as readonly Selection[])) continue
     store.reading.add(identifier)
-    const done = () => void store.reading.delete(identifier)
+    if (created) store.growing.add(identifier)
+    const done = () => {
+      store.reading.delete(identifier)
+      store.growing.delete(identifier)
+    }
     environment.execute({ operation }).subscribe({ complete: done, error: done, unsubscribe: done })
   }
 }
+
+/** What the compiler writes for a field, or for what is around fields. */
+interface Selection {
+  readonly name?: string
+  readonly selections?: readonly Selection[] | null
+}
+
+const hasField = (selections: readonly Selection[], names: readonly string[]): boolean =>
+  selections.some(({ name = '', selections: inner }) => names.includes(name) || hasField(inner ?? [], names))

@@ -73,3 +73,6 @@ export function continueAfter(request: GraphQLRequest, after: unknown): GraphQLR
   const hasAfter = !request.query || /\$after\b/.test(request.query)
   return typeof after === 'string' && hasAfter ? { ...request, variables: { ...request.variables, after } } : request
 }
+
+/** The field that has an object of a type, such as that of Query which reads one by its id: `User` ⇒ `user`. */
+export const fieldOf = (type: string): string => type.charAt(0).toLowerCase() + type.slice(1)

@@ -1,8 +1,7 @@
-import { createClient as createStreamClient } from 'graphql-sse'
-import { type Client, createClient as createSocketClient } from 'graphql-ws/client'
-import { errorsOf, type FieldError, RequestError, TokenError } from './errors.ts'
+import { errorsOf, RequestError, TokenError } from './errors.ts'
 import { continueAfter, type GraphQLRequest, positionOf, type Result } from './request.ts'
-import type { WaitReason, Waits } from './waits.ts'
+import type { Connection, Sink, Transport } from './transport.ts'
+import type { WaitReason } from './waits.ts'
 
 /**
  * Subscribes. Returns a function that ends the subscription.
@@ -12,42 +11,29 @@ import type { WaitReason, Waits } from './waits.ts'
 export type Subscribe = (request: GraphQLRequest, sink: Sink, start?: Start) => () => void
 export type Start = () => Promise<string | undefined>
 
-export interface Sink<Failure = Error> {
-  next(result: Result): void
-  error(error: Failure): void
-  complete(): void
-}
-
-/** Sends a subscription once. */
-type Transport = (request: GraphQLRequest, sink: Sink<unknown>) => () => void
-
-/** What the core has for subscriptions. */
-interface Connection {
-  readonly url: string
-  readonly transport: 'socket' | 'stream'
-  readonly fetch: typeof globalThis.fetch
-  readonly waits: Waits
-  /** The token, and another one if the gateway has rejected it. */
-  readToken(rejected?: string): Promise<string | undefined>
-  /** The headers of a request. */
-  headersOf(token: string | undefined): Record<string, string>
-  /** Ends all subscriptions. */
-  readonly signal: AbortSignal
-  /** Ends with the person who is signed in. */
-  stay(): AbortSignal
-}
-
-/** The gateway sends something every 12 seconds: a connection that is silent is dead, as after the sleep of a device. */
-const maxSilenceMilliseconds = 30_000
-
 /** The attempts of a connection that has lasted for this long are forgotten. */
 const stableMilliseconds = 5_000
 
 /** Creates the subscriptions of a client. */
 export function createSubscribe(connection: Connection): Subscribe {
   const { waits, readToken } = connection
-  const isStream = connection.transport === 'stream'
-  const transport = isStream ? createStreams(connection) : createSocket(connection)
+  // Node 20 has no WebSocket.
+  const isStream = connection.transport === 'stream' || typeof WebSocket === 'undefined'
+  let loaded: Promise<Transport> | undefined
+
+  /** Loads what sends subscriptions. Most pages have none. */
+  async function load(): Promise<Transport> {
+    loaded ??= isStream
+      ? import('./streams.ts').then(({ createStreams }) => createStreams(connection))
+      : import('./socket.ts').then(({ createSocket }) => createSocket(connection))
+    try {
+      return await loaded
+    } catch (error) {
+      // Without a network it is not there, and is asked for again.
+      loaded = undefined
+      throw new TypeError(String(error), { cause: error })
+    }
+  }
 
   return (request, sink, start) => {
     const stopped = new AbortController()
@@ -84,6 +70,7 @@ export function createSubscribe(connection: Connection): Subscribe {
      */
     async function connect(): Promise<boolean> {
       if (isStream) await untilShown(signal)
+      const transport = await load()
       token = await readToken()
       const person = connection.stay()
       if (stay !== person) current = stay || !start ? asked : continueAfter(asked, await start())
@@ -143,88 +130,6 @@ export function createSubscribe(connection: Connection): Subscribe {
     )
     return () => stopped.abort()
   }
-}
-
-/** One WebSocket for all subscriptions. A browser sends no headers with it: the credential is in its first message. */
-function createSocket({ url, readToken, headersOf, stay }: Connection): Transport {
-  const keepAlive = maxSilenceMilliseconds / 2
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const open = () => {
-    const client = createSocketClient({
-      url: new URL(url, globalThis.location?.href).href.replace(/^http/, 'ws'),
-      connectionParams: async () => headersOf(await readToken()),
-      keepAlive,
-      retryAttempts: 0,
-      on: {
-        ping(isReceived) {
-          if (!isReceived) timer = setTimeout(() => client.terminate(), keepAlive)
-        },
-        pong: (isReceived) => isReceived && clearTimeout(timer),
-        closed: () => clearTimeout(timer),
-      },
-    })
-    return client
-  }
-  let socket: Client | undefined
-  let owner: AbortSignal | undefined
-  return (request, sink) => {
-    // Servers that render pages may have no WebSocket.
-    if (!socket || owner?.aborted) {
-      const opened = open()
-      socket = opened
-      owner = stay()
-      // It has the token of the person.
-      owner.addEventListener('abort', () => opened.terminate(), { once: true })
-    }
-    // The protocol requires a text next to the id of a document.
-    return socket.subscribe({ query: '', ...request } as { query: string }, {
-      next: (result) => sink.next(result as Result),
-      error: (error) => sink.error(Array.isArray(error) ? new RequestError(error as FieldError[]) : error),
-      complete: () => sink.complete(),
-    })
-  }
-}
-
-/** A connection for each subscription. */
-function createStreams({ url, fetch }: Connection): Transport {
-  return (request, sink) => {
-    let failure: unknown
-    async function fetchFn(input: string, init: RequestInit): Promise<Response> {
-      try {
-        const response = await fetch(input, init)
-        const isStream = response.headers.get('content-type')?.startsWith('text/event-stream')
-        if (response.ok && isStream) return endSilence(response, init.signal)
-        const { errors = [] } = (await response.json()) as { errors?: FieldError[] }
-        throw new RequestError(errors)
-      } catch (error) {
-        failure = error
-        throw error
-      }
-    }
-    return createStreamClient({ url, fetchFn, retryAttempts: 0 }).subscribe(request as { query: string }, {
-      next: (result) => sink.next(result as Result),
-      // Without a failure of the request, the stream broke off.
-      error: (error) => sink.error(failure ?? new TypeError(String(error))),
-      complete: () => sink.complete(),
-    })
-  }
-}
-
-/** Ends a stream in which nothing comes. */
-function endSilence(response: Response, signal?: AbortSignal | null): Response {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const stop = () => clearTimeout(timer)
-  signal?.addEventListener('abort', stop)
-  const watch = (controller: TransformStreamDefaultController) => {
-    stop()
-    timer = setTimeout(() => controller.error(new TypeError('The stream is silent.')), maxSilenceMilliseconds)
-  }
-  const transform = (chunk: Uint8Array, controller: TransformStreamDefaultController) => {
-    watch(controller)
-    controller.enqueue(chunk)
-  }
-  const body = response.body?.pipeThrough(new TransformStream({ start: watch, transform, flush: stop }))
-  return new Response(body ?? null, response)
 }
 
 /** A hidden tab would take one of the six connections that a browser has for a host. */

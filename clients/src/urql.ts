@@ -33,6 +33,7 @@ import {
   fromPromise,
   fromValue,
   makeSubject,
+  map,
   merge,
   mergeMap,
   pipe,
@@ -42,12 +43,13 @@ import {
   tap,
 } from 'wonka'
 import type { ClientOptions } from './core.ts'
+import { type Created, fieldsChangedBy, parentsChangedBy } from './created.ts'
 import { deletedBy, withoutDeleted } from './deleted.ts'
 import { createWithheld, errorsOf } from './errors.ts'
 import * as schema from './generated.ts'
-import { type Closable, connect, fieldOf, type Operation as Sent } from './library.ts'
+import { type Closable, connect, type Operation as Sent } from './library.ts'
 import { personChanged } from './person.ts'
-import { type Result, requestOf } from './request.ts'
+import { fieldOf, type Result, requestOf } from './request.ts'
 
 export interface UrqlOptions extends Omit<ClientOptions, 'batch'> {
   /** Exchanges of your own, between the cache and those that send. */
@@ -66,7 +68,10 @@ export interface UrqlOptions extends Omit<ClientOptions, 'batch'> {
 export function createUrqlClient(options: UrqlOptions): Client & Closable {
   const { exchanges = [], cache = cacheOptions, requestPolicy = 'cache-first', url, documents } = options
   const forgotten = makeSubject<void>()
-  const connection = connect(options, { forget: () => forgotten.next() })
+  const connection = connect(options, {
+    add: (created) => void client.subscription(createdDocument, { created }).toPromise(),
+    forget: () => forgotten.next(),
+  })
   /** The queries and mutations that were sent. */
   const running = new Map<number, Sent>()
   const prepare = mapExchange({
@@ -78,7 +83,9 @@ export function createUrqlClient(options: UrqlOptions): Client & Closable {
       }
       const { fetchOptions, action } = context as typeof context & { readonly action?: string }
       const { headers, ...init } = (typeof fetchOptions === 'function' ? fetchOptions() : fetchOptions) ?? {}
-      const sent = connection.begin(kind, action)
+      const sent = connection.begin(kind, action, () =>
+        requestOf(request.query, request.variables ?? {}, documents, stringifyDocument),
+      )
       running.set(request.key, sent)
       const { documentId } = documents === 'persisted' ? requestOf(request.query, {}, documents) : {}
       const persisted = documentId !== undefined && { persistedQuery: { version: 1 as const, sha256Hash: documentId } }
@@ -92,29 +99,34 @@ export function createUrqlClient(options: UrqlOptions): Client & Closable {
       )
     },
     onResult(result) {
-      const { operation, data, extensions } = result
-      const sent = running.get(operation.key)
-      running.delete(operation.key)
-      sent?.read({ data, extensions } as Result)
-      sent?.end()
-      const left = withoutDeleted(data, sent?.deleted ?? [])
-      if (left === data) return undefined
-      // What counts the objects is read again.
-      const { kind, context } = operation
-      queueMicrotask(() =>
-        client.reexecuteOperation(makeOperation(kind, operation, { ...context, requestPolicy: 'network-only' })),
-      )
-      return { ...result, data: left }
+      const sent = running.get(result.operation.key)
+      const whole = sent?.complete(result as Result)
+      return whole instanceof Promise
+        ? whole.then(({ data }) => receive({ ...result, data }, sent))
+        : receive(result, sent)
     },
   })
+  /** Passes a result on to the cache. */
+  function receive(result: OperationResult, sent: Sent | undefined): OperationResult {
+    const { operation, data, extensions } = result
+    if (running.get(operation.key) === sent) running.delete(operation.key)
+    sent?.read({ data, extensions } as Result)
+    sent?.end()
+    const left = withoutDeleted(data, sent?.deleted ?? [])
+    if (left === data) return result
+    // What counts the objects is read again.
+    const { kind, context } = operation
+    queueMicrotask(() =>
+      client.reexecuteOperation(makeOperation(kind, operation, { ...context, requestPolicy: 'network-only' })),
+    )
+    return { ...result, data: left }
+  }
   const send = subscriptionExchange({
     forwardSubscription: (_, { query, variables }) => ({
-      subscribe: (sink) => ({
-        unsubscribe: connection.subscribe(
-          requestOf(query, variables ?? {}, documents, stringifyDocument),
-          sink as never,
-        ),
-      }),
+      subscribe(sink) {
+        const request = requestOf(query, variables ?? {}, documents, stringifyDocument)
+        return { unsubscribe: connection.subscribe(request, sink as never) }
+      },
     }),
   })
   const client: Client = new Client({
@@ -125,6 +137,7 @@ export function createUrqlClient(options: UrqlOptions): Client & Closable {
     exchanges: [
       eachPerson(forgotten.source, [
         typeof cache === 'function' ? cache : cacheExchange(cache),
+        answerCreated,
         ...exchanges,
         prepare,
         fetchExchange,
@@ -297,19 +310,79 @@ const forget: UpdateResolver = (result, _, cache) => {
   for (const key of deleted) cache.invalidate(key)
 }
 
-/** Lets pages read lists and numbers again. Of a list with several pages only one would be read: they are kept, without what was deleted. */
-function recount(cache: Cache, entity: string, names: readonly string[], deleted: readonly (string | null)[]): void {
+/** A field that no gateway has. A cache takes it for an event, and its update sees what was created. */
+const createdField = 'fusionCreated'
+const createdDocument = `subscription FusionCreated($created: [Created!]) { ${createdField}(created: $created) }`
+
+/** Answers `createdDocument`, which is not sent. */
+const answerCreated: Exchange =
+  ({ forward }) =>
+  (operations) => {
+    const shared = pipe(operations, share)
+    const isOwn = ({ kind, query }: Operation) =>
+      kind === 'subscription' && stringifyDocument(query).includes(createdField)
+    return merge([
+      pipe(
+        shared,
+        filter(isOwn),
+        map((operation) => ({ operation, data: { [createdField]: true }, stale: false, hasNext: false })),
+      ),
+      pipe(
+        shared,
+        filter((operation) => !isOwn(operation)),
+        forward,
+      ),
+    ])
+  }
+
+/** Lets pages read again what may have objects that were created. */
+const recollect: UpdateResolver<DataFields, { created: readonly Created[] }> = (_, { created }, cache) => {
+  recount(cache, 'Query', fieldsChangedBy(created, 'Query'))
+  for (const each of created) {
+    const user = each.userId && cache.keyOfEntity({ __typename: 'User', id: each.userId })
+    for (const parent of parentsChangedBy(each)) {
+      const names = fieldsChangedBy([each], parent)
+      if (!user) cache.invalidate(parent)
+      else for (const key of parent === 'User' ? [user] : rowsWithin(cache, user)) recount(cache, key, names)
+    }
+  }
+}
+
+/** The objects in the lists of a user. */
+const rowsWithin = (cache: Cache, user: string): string[] =>
+  cache.inspectFields(user).flatMap(({ fieldKey }) => {
+    const list = cache.resolve(user, fieldKey)
+    if (Array.isArray(list)) return list.map(String)
+    return typeof list === 'string' ? rowsOf(cache, list) : []
+  })
+
+/**
+ * Lets pages read lists and numbers again. Of a list with several pages only one would be read: they are kept, without
+ * what was deleted.
+ *
+ * @param deleted undefined: something was created, and the first page will be read with the later ones
+ */
+function recount(cache: Cache, entity: string, names: readonly string[], deleted?: readonly (string | null)[]): void {
   const fields = cache.inspectFields(entity).filter(({ fieldName }) => names.includes(fieldName))
+  const isObject = (key: unknown) =>
+    typeof key === 'string' && schema.possibleTypes['Node']?.includes(String(cache.resolve(key, '__typename')))
   const isNext = ({ arguments: args }: FieldInfo) => Boolean(args?.['after'] ?? args?.['before'])
   const grown = new Set(fields.filter(isNext).map(listOf))
   for (const field of fields) {
     const page = cache.resolve(entity, field.fieldKey)
+    // It has an object already.
+    if (isObject(page)) continue
+    if (!deleted && isNext(field)) {
+      // What was created may be among its rows, which are read with the first page.
+      cache.invalidate(entity, field.fieldName, field.arguments)
+      continue
+    }
     const isGrown = grown.has(listOf(field))
     const canGrow = typeof page === 'string' && (isGrown || cache.resolve(page, 'pageInfo'))
-    const isKept = canGrow && removeRows(cache, page, deleted)
+    const isKept = canGrow && removeRows(cache, page, deleted ?? [])
     if (!isKept) cache.invalidate(entity, field.fieldName, field.arguments)
     // It is read again. The next page, if it was asked for meanwhile, is joined to what is left.
-    else if (!isGrown) cache.invalidate(page, 'pageInfo')
+    else if (!isGrown || !deleted) cache.invalidate(page, 'pageInfo')
   }
 }
 
@@ -341,7 +414,11 @@ export const cacheOptions: CacheExchangeOpts = {
     ]),
   ),
   updates: {
-    Mutation: Object.fromEntries(schema.deletingMutations.map((name) => [name, forget])),
-    Subscription: { events: forget },
+    Mutation: Object.fromEntries([
+      ...schema.deletingMutations.map((name) => [name, forget] as const),
+      // Without an update, the cache would forget all objects of the type.
+      ...Object.keys(schema.creatingMutations).map((name) => [name, () => {}] as const),
+    ]),
+    Subscription: { events: forget, [createdField]: recollect },
   },
 }

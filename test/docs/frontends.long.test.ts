@@ -6,11 +6,13 @@ import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished, vi } from 
 import { effectScope, ref, watch } from 'vue'
 import * as apollo from '../../examples/frontends/apollo.ts'
 import { followUsers } from '../../examples/frontends/follow-users.ts'
+import { createForm, type FormState } from '../../examples/frontends/form.ts'
 import { createPoll } from '../../examples/frontends/poll.ts'
 import { createRename } from '../../examples/frontends/rename.ts'
 import { connect } from '../../examples/frontends/send.ts'
 import { usersOptions } from '../../examples/frontends/tanstack-query.ts'
 import { createTokenBackend } from '../../examples/frontends/token-backend.ts'
+import { createTokenRoute } from '../../examples/frontends/token-route.ts'
 import * as urql from '../../examples/frontends/urql.ts'
 import { useQuery } from '../../examples/frontends/vue.ts'
 import { type Site, startSite } from '../clients/frontends/site.ts'
@@ -105,6 +107,55 @@ it('a form that is sent again after a lost response writes once', async () => {
   expect(toggle.mock.lastCall).toEqual(['waiting', false])
   // The form still has the row from before it was saved.
   expect((await rename(shown, 'Other')).data).toMatchObject({ updateUser: { userErrors: [{ code: 'CONFLICT' }] } })
+})
+
+it('a form stays open until it has saved, and says what the person can do', async () => {
+  const { id } = await createUser('Before')
+  const send = openPage()
+  const mutation = `mutation RenameByForm($id: ID!, $name: String!) {
+    updateUser(input: { id: $id, name: $name }) { userErrors { message } }
+  }`
+  let name = ''
+  const shown: FormState[] = []
+  const submit = createForm(
+    (action) => send(mutation, { id, name }, { action }),
+    (state) => void shown.push(state),
+  )
+  await submit()
+  expect(shown.splice(0)).toEqual([
+    { isOpen: true, isSending: true, messages: [] },
+    { isOpen: true, isSending: false, messages: [expect.any(String)] },
+  ])
+  name = 'After'
+  void site.fail('RenameByForm', (forward) => forward().then(() => 'lost'), 4)
+  await submit()
+  const messages = ['Not saved, or not known: try again. Nothing is saved twice.']
+  expect(shown.splice(0).at(-1)).toEqual({ isOpen: true, isSending: false, messages, code: 'NO_RESPONSE' })
+  await submit()
+  expect(shown.at(-1)).toEqual({ isOpen: false, isSending: false, messages: [] })
+})
+
+it('the route of a token backend lets staff see the tenant, and others what is theirs', async () => {
+  vi.stubEnv('GATEWAY_URL', `${site.origin}/graphql`)
+  vi.stubEnv('GATEWAY_KEY', tenant.key)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  let session: { userId: string; isStaff: boolean } | undefined
+  const handle = createTokenRoute(async () => session)
+  const read = async () => {
+    const { status, body } = await handle(new Request(`${site.origin}/token`, { method: 'POST' })).then(
+      async (response) => ({ status: response.status, body: await response.json() }),
+    )
+    if (status !== 200) return status
+    const send = createSend({ url: `${site.origin}/graphql`, token: async () => body.accessToken })
+    onTestFinished(() => send.close())
+    const { data } = await send<{ viewer: { user: { id: string } | null } }>('{ viewer { user { id } } }')
+    return data.viewer.user?.id
+  }
+  expect(await read()).toBe(401)
+  session = { userId: rows.user.id, isStaff: false }
+  expect(await read()).toBe(rows.user.id)
+  session = { userId: rows.user.id, isStaff: true }
+  expect(await read()).toBeUndefined()
 })
 
 it('TanStack Query loads a list page by page', async () => {

@@ -3,11 +3,13 @@ import path from 'node:path'
 import {
   buildSchema,
   type GraphQLEnumType,
+  type GraphQLInterfaceType,
   type GraphQLOutputType,
   getNamedType,
   getNullableType,
   isAbstractType,
   isListType,
+  isNonNullType,
   isObjectType,
   isScalarType,
 } from 'graphql'
@@ -123,11 +125,49 @@ export function generateClientLists(): string {
     return (node && isDeleted(node)) || /Stats$/.test(ofType(field))
   })
 
-  const events = (schema.getType('EventType') as GraphQLEnumType).getValues().flatMap(({ name }) => {
-    const [, noun = ''] = /^([A-Z]+)_(?:DELETED|UNLINKED)$/.exec(name) ?? []
-    const type = noun.charAt(0) + noun.slice(1).toLowerCase()
-    return deletedTypes.has(type) ? [[name, type] as const] : []
+  // Mutations that create return the object, or the results of many.
+  const nodes = new Set(schema.getPossibleTypes(schema.getType('Node') as GraphQLInterfaceType).map(({ name }) => name))
+  const creations = fieldsOf('Mutation').flatMap((field) => {
+    const many = results.find(({ parent }) => parent === ofType(field))
+    const created = fieldsOf(ofType(many ?? field)).find((each) => nodes.has(ofType(each)))
+    const isCreation = created && /^(create|link|sync)/.test(field.name)
+    return isCreation ? [[field.name, ofType(created)] as const] : []
   })
+  const createdTypes = new Set(creations.map(([, type]) => type))
+
+  const nodeOf = (field: { readonly type: GraphQLOutputType }) => ofType(field).replace(/Connection$/, '')
+  /** A type, and those that have it: their lists can be filtered by it. */
+  const withOwners = (name: string): readonly string[] => [
+    name,
+    ...fieldsOf(name)
+      .filter((field) => isNonNullType(field.type) && !isList(field) && nodes.has(ofType(field)))
+      .flatMap((field) => withOwners(ofType(field))),
+  ]
+  const changedBy = (type: string) =>
+    fields.filter((field) => {
+      const isOfQuery = field.parent === 'Query'
+      if (nodeOf(field) === type) {
+        // An object that cannot be missing was there before.
+        const canBeNew = paged.includes(field) || isList(field) || !isNonNullType(field.type)
+        return isOfQuery || (canBeNew && nodes.has(field.parent) && field.parent !== type)
+      }
+      return (
+        isOfQuery &&
+        (/Stats$/.test(ofType(field)) || (paged.includes(field) && withOwners(type).includes(nodeOf(field))))
+      )
+    })
+  const changedByCreation = Array.from(createdTypes, (type) => {
+    const byParent = Map.groupBy(changedBy(type), ({ parent }) => parent)
+    return [type, Object.fromEntries(Array.from(byParent, ([parent, own]) => [parent, own.map(({ name }) => name)]))]
+  })
+
+  /** The events with such an ending, and the types of their resources. */
+  const eventsOf = (ending: RegExp, subjects: ReadonlySet<string>) =>
+    (schema.getType('EventType') as GraphQLEnumType).getValues().flatMap(({ name }) => {
+      const [noun = '', verb = ''] = name.split('_')
+      const type = noun.charAt(0) + noun.slice(1).toLowerCase()
+      return ending.test(verb) && subjects.has(type) ? [[name, type] as const] : []
+    })
 
   const scalars = types.filter(isScalarType).map(({ name }) => {
     if (!Object.hasOwn(scalarTypes, name))
@@ -165,7 +205,19 @@ export const deletingMutations: string[] = ${json(deletingMutations.map(({ name 
 export const deletedIds: Readonly<Record<string, string>> = ${json(Object.fromEntries(deletions.map(({ name, type }) => [name, type])))}
 
 /** The events of deletions, and the type of their \`resourceId\`. */
-export const deletedByEvent: Readonly<Record<string, string>> = ${json(Object.fromEntries(events))}
+export const deletedByEvent: Readonly<Record<string, string>> = ${json(Object.fromEntries(eventsOf(/^(DELETED|UNLINKED)$/, deletedTypes)))}
+
+/** The mutations that create, and the type of what they create. A profile that is synced may be a new one. */
+export const creatingMutations: Readonly<Record<string, string>> = ${json(Object.fromEntries(creations))}
+
+/** The events of creations, and the type of their \`resourceId\`. */
+export const createdByEvent: Readonly<Record<string, string>> = ${json(Object.fromEntries(eventsOf(/^(CREATED|LINKED|SYNCED)$/, createdTypes)))}
+
+/**
+ * The fields that a new object of a type changes, by their type: its lists, those of objects that it belongs to, and
+ * numbers.
+ */
+export const changedByCreation: Readonly<Record<string, Lists>> = ${json(Object.fromEntries(changedByCreation))}
 
 /** The scalars, for the \`scalars\` of GraphQL Codegen and the \`customScalarTypes\` of Relay. */
 export const scalars: Readonly<Record<string, string>> = ${json(Object.fromEntries(scalars.map((name) => [name, scalarTypes[name]])))}

@@ -23,6 +23,8 @@ export interface Tab {
   follow(view: string, document: DocumentName, variables?: object): Promise<void>
   /** Clicks, and resolves with what the page shows then. */
   click(form: string, document: DocumentName, variables: object): Promise<Shown>
+  /** Shows a form, with a button and an output, which is removed when it has saved. */
+  openForm(form: string, document: DocumentName, variables: object): Promise<void>
   /** All that a view has shown. */
   shown(view: string): Promise<readonly Shown[]>
   /** Waits until a view shows data like this. */
@@ -184,6 +186,8 @@ function tabOf(page: Page): Tab {
     follow: (...args) =>
       page.evaluate(([view, document, variables]) => frontend.follow(view, document, variables ?? {}), args),
     click: (...args) => page.evaluate(([form, document, variables]) => frontend.click(form, document, variables), args),
+    openForm: (...args) =>
+      page.evaluate(([form, document, variables]) => frontend.openForm(form, document, variables), args),
     async untilShown(view, data) {
       await expect.poll(async () => (await shown(view)).at(-1)?.data, { interval: 20 }).toMatchObject(data as object)
     },

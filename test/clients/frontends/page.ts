@@ -1,5 +1,6 @@
 import { type Action, type ClientOptions, createAction } from '@fusion-gateway/client'
 import { createTokens } from '@fusion-gateway/client/tokens'
+import { createForm } from '../../../examples/frontends/form.ts'
 import type { DocumentName } from './documents.ts'
 
 /** What a page shows of a query or an event, or after a mutation. */
@@ -45,6 +46,8 @@ export interface Frontend {
   follow(view: string, document: DocumentName, variables: object): void
   /** A person clicks on the button of a form. Returns what the page shows then. */
   click(form: string, document: DocumentName, variables: object): Promise<Shown>
+  /** Shows a form, whose button sends the mutation. It is removed when it has saved. */
+  openForm(form: string, document: DocumentName, variables: object): void
   /** All that a query or subscription has shown, the latest last. */
   readonly shown: Readonly<Record<string, readonly Shown[]>>
   /** Why requests have waited. */
@@ -98,6 +101,25 @@ export function startPage(connect: (options: ClientOptions) => Library): void {
       forms[form] = act
       const outcome = act((action) => library.mutate(document, variables, action))
       return toShown(await outcome.catch((error: unknown) => ({ error })))
+    },
+    openForm(id, operation, variables) {
+      const form = Object.assign(document.createElement('form'), { id })
+      const button = document.createElement('button')
+      const output = document.createElement('output')
+      const send = createForm(
+        (action) => library.mutate(operation, variables, action) as Promise<{ readonly data?: object }>,
+        ({ isOpen, isSending, messages }) => {
+          button.disabled = isSending
+          output.textContent = messages.join(' ')
+          if (!isOpen) form.remove()
+        },
+      )
+      form.addEventListener('submit', (event) => {
+        event.preventDefault()
+        void send()
+      })
+      form.append(button, output)
+      document.body.append(form)
     },
     shown,
     waits,

@@ -1,7 +1,7 @@
 import type { ClientOptions } from '@fusion-gateway/client'
 import { createTokenHandler } from '@fusion-gateway/client/server'
 import { createTokens } from '@fusion-gateway/client/tokens'
-import type { Browser } from 'playwright-core'
+import type { Browser, Locator } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { findChromium, launchChromium } from '../../support/chromium.ts'
 import { settleEvents } from '../../support/events.ts'
@@ -238,6 +238,20 @@ export function describeFrontend(client: string, { hasCache, isCompiled = false 
         await shows(2)
       })
 
+      it('users whom the page or somebody else creates, in the list that it shows', async () => {
+        const { tab, tenant } = await open()
+        await tab.show('users', 'UsersQuery')
+        await tab.untilShown('users', { users: listOf() })
+        await tab.click('form', 'CreateUserMutation', { input: { name: 'Bea', email: 'a@example.com', phone: '1' } })
+        const rows = (...names: string[]) => ({ edges: names.map((name) => ({ node: { name } })) })
+        await tab.untilShown('users', { users: { ...rows('Bea'), totalCount: 1 } })
+        await tab.follow('events', 'EventsSubscription')
+        const create =
+          'mutation { createUser(input: { name: "Ada", email: "a@example.com", phone: "1" }) { user { id } } }'
+        await driver.app.graphql(tenant, create)
+        await tab.untilShown('users', { users: { ...rows('Ada', 'Bea'), totalCount: 2 } })
+      })
+
       it('the next page, also if the list was read again before it arrived', async () => {
         const { tab, create, tenant } = await open()
         const ids: string[] = []
@@ -402,6 +416,37 @@ export function describeFrontend(client: string, { hasCache, isCompiled = false 
         expect(await click()).toMatchObject({ data: { createUser: { user: { name: 'Once' } } } })
         expect(await usersNamed(stage, 'Once')).toHaveLength(1)
       })
+    })
+
+    it('has a form that stays open and says so when its gateway is killed, and closes when it has saved', async () => {
+      const stage = await open()
+      const { tab } = stage
+      await tab.show('users', 'UsersQuery')
+      await tab.untilShown('users', { users: listOf() })
+      const input = { name: 'Once', email: 'once@example.com', phone: '1' }
+      await tab.openForm('create', 'CreateUserMutation', { input })
+      // It has saved, and nobody knows.
+      const killed = driver.site.fail('CreateUserMutation', async (forward) => {
+        await forward()
+        await driver.stopGateway()
+        return 'lost'
+      })
+      const [form, button, output] = ['#create', '#create button', '#create output'].map((each) =>
+        tab.page.locator(each),
+      ) as [Locator, Locator, Locator]
+      await button.click()
+      await killed
+      const message = async () => {
+        await tab.wake()
+        return output.textContent()
+      }
+      await expect
+        .poll(message, { timeout: 30_000 })
+        .toBe('Not saved, or not known: try again. Nothing is saved twice.')
+      await driver.startGateway()
+      await button.click()
+      await expect.poll(() => form.count(), { timeout: 30_000 }).toBe(0)
+      expect(await usersNamed(stage, 'Once')).toHaveLength(1)
     })
 
     describe('follows', () => {

@@ -1,6 +1,12 @@
-import { type ApolloClient, gql, InMemoryCache } from '@apollo/client/core'
+import { ApolloClient, gql, InMemoryCache } from '@apollo/client/core'
 import { createAction, hasCode } from '@fusion-gateway/client'
-import { cacheOptions as apolloCache, createApolloClient, withheld } from '@fusion-gateway/client/apollo'
+import {
+  cacheOptions as apolloCache,
+  createApolloClient,
+  createApolloLink,
+  defaultOptions,
+  withheld,
+} from '@fusion-gateway/client/apollo'
 import { cacheOptions, createUrqlClient } from '@fusion-gateway/client/urql'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { ClientOptions } from '../../../clients/src/core.ts'
@@ -444,10 +450,10 @@ it.each([
   } }`
   const { unsubscribe } = client.query(list, {}).subscribe(({ data }) => void shown.push(data))
   onTestFinished(unsubscribe)
-  const isShown = (ids: string[], hasNextPage: boolean) =>
-    vi.waitFor(() =>
-      expect(shown.at(-1)).toMatchObject({ users: { nodes: ids.map((id) => ({ id })), pageInfo: { hasNextPage } } }),
-    )
+  const isShown = (ids: string[], hasNextPage: boolean) => {
+    const users = { nodes: ids.map((id) => ({ id })), pageInfo: { hasNextPage } }
+    return vi.waitFor(() => expect(shown.at(-1)).toMatchObject({ users }), 10_000)
+  }
   await isShown([first.id, second.id], true)
   await client.mutation(documents.remove, { id: second.id })
   await isShown([first.id, third.id], false)
@@ -513,4 +519,46 @@ it('Apollo Client visits only the objects with lists when something is deleted',
   await client.mutate({ mutation: gql(documents.remove), variables: { id } })
   expect(modify.mock.calls.length).toBeLessThan(5)
   expect(cache.readQuery({ query })).toBeNull()
+})
+
+it('Apollo Client: a client of your own does the same with the link and the options of the package', async () => {
+  const { options, run, requestsOf } = await signIn(stage)
+  const cache = new InMemoryCache(apolloCache)
+  const link = createApolloLink({ ...options, cache })
+  const client = new ApolloClient({ link, cache, defaultOptions })
+  onTestFinished(() => {
+    client.stop()
+    link.close()
+  })
+  let shown: unknown
+  const page = client.watchQuery({ query: gql(documents.users) }).subscribe(({ data }) => {
+    shown = data
+  })
+  onTestFinished(() => page.unsubscribe())
+  await vi.waitFor(() => expect(shown).toMatchObject({ users: { totalCount: 0 } }), 10_000)
+  await client.mutate({ mutation: gql(documents.create), variables: { name: 'Ada' } })
+  await vi.waitFor(() => expect(shown).toMatchObject({ users: { totalCount: 1 } }), 10_000)
+  const { error } = await client.query({ query: gql('{ unknown }') })
+  expect(hasCode(error, 'BAD_USER_INPUT')).toBe(true)
+  await run(documents.create, { name: 'Bea' })
+  const before = requestsOf('query Users').length
+  options.token.signOut()
+  await vi.waitFor(() => expect(shown).toMatchObject({ users: { totalCount: 2 } }), 10_000)
+  expect(requestsOf('query Users')).toHaveLength(before + 1)
+})
+
+it('Apollo Client: options of your own are added to those of the package', async () => {
+  const { options } = await signIn(stage)
+  const client = createApolloClient({
+    ...options,
+    defaultOptions: { watchQuery: { fetchPolicy: 'cache-and-network' }, query: { fetchPolicy: 'network-only' } },
+    devtools: { enabled: true, name: 'creators' },
+  })
+  onTestFinished(() => client.stop())
+  expect(client.defaultOptions).toEqual({
+    watchQuery: { errorPolicy: 'all', fetchPolicy: 'cache-and-network' },
+    query: { errorPolicy: 'all', fetchPolicy: 'network-only' },
+    mutate: { errorPolicy: 'all' },
+  })
+  expect(client.devtoolsConfig).toEqual({ enabled: true, name: 'creators' })
 })

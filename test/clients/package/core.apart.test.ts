@@ -1,9 +1,11 @@
-import { createAction, deletedBy, RequestError, TokenError } from '@fusion-gateway/client'
+import { createAction, deletedBy, failureOf, RequestError, TokenError } from '@fusion-gateway/client'
 import { createSend } from '@fusion-gateway/client/fetch'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { mutationHeaders } from '../../../clients/src/action.ts'
 import { type ClientOptions, createCore } from '../../../clients/src/core.ts'
+import { createdBy } from '../../../clients/src/created.ts'
 import { rowsAfter } from '../../../clients/src/library.ts'
+import { createPages } from '../../../clients/src/pages.ts'
 
 const url = 'https://gateway.example.com/graphql'
 
@@ -357,6 +359,14 @@ describe('send', () => {
   })
 })
 
+it('a subscription is an event stream where there is no WebSocket, as on Node 20', async () => {
+  vi.stubGlobal('WebSocket', undefined)
+  onTestFinished(() => void vi.unstubAllGlobals())
+  const { core, requests } = createScripted([() => new Promise<Response>(() => {})])
+  core.subscribe({ query: 'subscription { users { order } }' }, { next() {}, error() {}, complete() {} })
+  await vi.waitFor(() => expect(requests[0]?.headers.get('accept')).toBe('text/event-stream'))
+})
+
 it('deletedBy names what mutations, bulk writes and events delete, one or several', () => {
   const user = { __typename: 'User', id: 'usr_1' }
   const [first, second] = ['acc_1', 'acc_2'].map((id) => ({ __typename: 'Account', id }))
@@ -370,6 +380,25 @@ it('deletedBy names what mutations, bulk writes and events delete, one or severa
   expect(deletedBy(null)).toEqual([])
 })
 
+it('what was created is named by mutations, bulk writes and events, but not what was rejected', () => {
+  const user = { __typename: 'User', id: 'usr_1', userId: undefined }
+  expect(createdBy({ createUser: { user: { id: 'usr_1' } } })).toEqual([user])
+  expect(createdBy({ alias: { __typename: 'CreateUserPayload', user: { id: 'usr_1' }, userErrors: [] } })).toEqual([
+    user,
+  ])
+  expect(createdBy({ createUser: { userErrors: [] } })).toEqual([{ ...user, id: undefined }])
+  const rejected = { user: null, userErrors: [{ code: 'REQUIRED' }] }
+  expect(createdBy({ createUsers: { results: [{ user: { id: 'usr_1' } }, rejected] } })).toEqual([user])
+  for (const none of [rejected, { userErrors: [{ code: 'REQUIRED' }] }, null])
+    expect(createdBy({ createUser: none })).toEqual([])
+  expect(createdBy({ linkAccount: { account: { id: 'acc_1', user: { id: 'usr_1' } } } })).toEqual([
+    { __typename: 'Account', id: 'acc_1', userId: 'usr_1' },
+  ])
+  expect(createdBy({ events: { type: 'USER_CREATED', resourceId: 'usr_1', userId: null } })).toEqual([user])
+  expect(createdBy({ events: { type: 'constructor' }, constructor: { a: 1 }, none: null })).toEqual([])
+  expect(createdBy(null)).toEqual([])
+})
+
 it('a list keeps the rows behind its first page, unless a row before them is missing from the page', () => {
   const later = (known: string, page: string) => rowsAfter([...known], [...page], (row) => row).join('')
   expect(later('abcd', 'ab')).toBe('cd')
@@ -378,6 +407,33 @@ it('a list keeps the rows behind its first page, unless a row before them is mis
   expect(later('a', 'ab')).toBe('')
   // The first row has moved, the second one, and a later one to the front.
   expect([later('abcd', 'bc'), later('abcd', 'ac'), later('abcd', 'da')]).toEqual(['', '', ''])
+})
+
+it('a list that has grown is read to where it was shown, by each request that was sent before it was whole again', async () => {
+  const query = 'query ($after: String) { users(first: 2, after: $after) { nodes { id } } }'
+  let rows = 'abcde'
+  const resultOf = (after = '') => {
+    const nodes = [...rows].slice(rows.indexOf(after) + after.length).slice(0, 2)
+    const endCursor = nodes.at(-1) ?? null
+    return { data: { users: { nodes, pageInfo: { endCursor, hasNextPage: !rows.endsWith(String(endCursor)) } } } }
+  }
+  const pages = createPages(async ({ variables }) => resultOf(variables?.['after'] as string))
+  const first = () => ({ query, variables: {} })
+  const read = async (sentAt: number) => {
+    const result = await pages.complete(first, resultOf(), sentAt)
+    pages.read(first, result)
+    return (result.data as { users: { nodes: string[] } }).users.nodes.join('')
+  }
+  pages.read(first, resultOf())
+  pages.read(() => ({ query, variables: { after: 'b' } }), resultOf('b'))
+  rows = 'abxcde'
+  pages.outdate(1, ['accounts'])
+  expect(await read(0)).toBe('ab')
+  pages.read(() => ({ query, variables: { after: 'b' } }), resultOf('b'))
+  pages.outdate(1, ['users'])
+  const sentAt = performance.now()
+  vi.advanceTimersByTime(1)
+  expect([await read(sentAt), await read(sentAt)]).toEqual(['abxc', 'abxc'])
 })
 
 describe('an action', () => {
@@ -407,6 +463,43 @@ describe('an action', () => {
     expect(new Set(keys).size).toBe(1)
     for (const outcome of [rejected, { error: rejected }, { data: {} }]) await click(outcome)
     expect(new Set(keys).size).toBe(4)
+  })
+
+  it('throws the error that Apollo Client and urql return, unless the mutation was executed', async () => {
+    const run = createAction()
+    const error = { graphQLErrors: rejected.errors }
+    for (const result of [{ error }, { data: null, error }, { data: { createUser: null }, error }])
+      await expect(run(async () => result)).rejects.toBe(error)
+    // A field whose scope is missing.
+    const partial = { data: { createUser: { user: { email: null } } }, error }
+    expect(await run(async () => partial)).toBe(partial)
+    for (const none of [undefined, null]) expect(await run(async () => ({ error: none }))).toEqual({ error: none })
+  })
+
+  it.each<[string, unknown, string, boolean, RegExp]>([
+    ['that got no response', lost, 'NO_RESPONSE', true, /^Not saved, or not known: try again\./],
+    ['that got no response, with urql', { networkError: lost }, 'NO_RESPONSE', true, /not known: try again/],
+    ['that may still run', unknown, 'SERVICE_UNAVAILABLE', true, /not known: try again/],
+    ['with urql', { graphQLErrors: unknown.errors }, 'SERVICE_UNAVAILABLE', true, /not known: try again/],
+    ['that was rejected', rejected, 'BAD_USER_INPUT', false, /^Not saved \(BAD_USER_INPUT\)\.$/],
+    [
+      'that has no token for now',
+      new TokenError(503, '', 'GATEWAY_UNREACHABLE'),
+      'GATEWAY_UNREACHABLE',
+      false,
+      /^Not saved: try again\.$/,
+    ],
+    ['of a person who is signed out', { networkError: new TokenError(401, '') }, 'SIGNED_OUT', false, /sign in/],
+    [
+      'that may not be done',
+      { errors: [{ message: '', extensions: { code: 'FORBIDDEN' } }] },
+      'FORBIDDEN',
+      false,
+      /may not/,
+    ],
+    ['of code that is wrong', new Error('x'), 'INTERNAL', true, /not known/],
+  ])('a form says of a mutation %s what the person can do, and the code', (_, error, code, isUnknown, message) => {
+    expect(failureOf(error)).toEqual({ code, isUnknown, message: expect.stringMatching(message) })
   })
 
   it('keeps its key when an earlier one is answered meanwhile', async () => {

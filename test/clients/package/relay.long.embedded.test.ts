@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'v
 import type { ClientOptions } from '../../../clients/src/core.ts'
 import { projectRoot } from '../../support/docs.ts'
 import { hasExample } from '../../support/skip.ts'
+import { endCursorOf } from '../frontends/page.ts'
 import { allScopes, failed, manyAccounts, type Stage, signIn, startStage } from './libraries.ts'
 
 const documents = {
@@ -17,6 +18,7 @@ const documents = {
     users(first: 2, after: $after, orderBy: { field: NAME, direction: ASC }, thenBy: $thenBy) @connection(key: "Page_users") {
       totalCount
       edges { node { id name } }
+      pageInfo { endCursor hasNextPage }
     }
   }`,
   PageAccountsQuery: `query PageAccountsQuery($id: ID!) {
@@ -28,6 +30,9 @@ const documents = {
   PageMeQuery: 'query PageMeQuery { viewer { user { id name } } }',
   PageEventsSubscription:
     'subscription PageEventsSubscription($after: ID) { events(after: $after) { id type resourceId } }',
+  PageCreateMutation: `mutation PageCreateMutation($name: String!) {
+    createUser(input: { name: $name, email: "a@example.com", phone: "1" }) { user { id } userErrors { code } }
+  }`,
   PageUnlinkMutation:
     'mutation PageUnlinkMutation($id: ID!) { unlinkAccount(input: { id: $id }) { unlinkedAccountId } }',
 }
@@ -186,6 +191,48 @@ describe.skipIf(!hasExample('relay'))('an environment of Relay', () => {
     line.resolve()
     await vi.waitFor(() => expect(requestsOf('PageAccountsQuery')).toHaveLength(before + 1), 20_000)
     await shows()
+  })
+
+  it('shows what a mutation or an event creates, where it belongs in a list that has grown', async () => {
+    const { watch, mutate, follow, run, create, environment, requestsOf } = await open()
+    const names = ['Bea', 'Dan', 'Fay', 'Hal', 'Joe', 'Liz']
+    for (const name of names) await create.user({ name })
+    const list = await watch('PageUsersQuery')
+    const me = await watch('PageMeQuery')
+    expect(me()).toEqual({ viewer: { user: null } })
+    const after = endCursorOf(list())
+    await environment.execute({ operation: createOperationDescriptor(artifacts.PageUsersQuery, { after }) }).toPromise()
+    /** The page shows the first users, also those that are new. */
+    const shows = () =>
+      vi.waitFor(() => {
+        const { users } = list() as { users: { totalCount: number; edges: unknown[] } }
+        expect(users.edges.length).toBeGreaterThanOrEqual(4)
+        expect(users).toMatchObject({
+          totalCount: names.length,
+          edges: names
+            .toSorted()
+            .map((name) => ({ node: { name } }))
+            .slice(0, users.edges.length),
+          pageInfo: { hasNextPage: users.edges.length < names.length },
+        })
+      }, 10_000)
+    await shows()
+    names.push('Gab')
+    await mutate('PageCreateMutation', { name: 'Gab' })
+    await shows()
+    const events: unknown[] = []
+    follow('PageEventsSubscription', (data) => events.push(data))
+    await vi.waitFor(async () => {
+      await run('mutation { createJob(input: { jobType: "wait" }) { job { id } } }')
+      expect(events).not.toEqual([])
+    }, 20_000)
+    names.push('Aaa', 'Gus')
+    const inputs = ['Aaa', 'Gus'].map((name) => ({ name, email: 'a@example.com', phone: '1' }))
+    const many = 'mutation ($inputs: [CreateUserInput!]!) { createUsers(inputs: $inputs) { results { user { id } } } }'
+    await run(many, { inputs })
+    await shows()
+    // It has no list of users.
+    expect(requestsOf('PageMeQuery')).toHaveLength(1)
   })
 
   it('aborts the request of a page that is closed, and says what answered in place of the gateway', async () => {

@@ -1,8 +1,8 @@
 import type { CombinedError } from 'urql'
 
 /**
- * The fields that the token may not read: `['emails']`. The gateway sends one FORBIDDEN error for each such field of the operation,
- * with the path to its first occurrence, and null for all of them.
+ * The fields that the token may not read: `['emails']`. Such a field is null in each row, and the gateway sends a FORBIDDEN error with the
+ * path to each, up to 2,000 of an operation.
  */
 export function withheldFields(error: CombinedError | undefined): ReadonlySet<string> {
   const forbidden = error?.graphQLErrors.filter(({ extensions }) => extensions?.['code'] === 'FORBIDDEN') ?? []

@@ -42,7 +42,8 @@ function FetchFeed() {
   const act = useMemo(createAction, [url])
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    void act((action) => create({ payload: { url } }, { action }))
+    // The form shows the error of the mutation.
+    act((action) => create({ payload: { url } }, { action })).catch(() => undefined)
   }
   return (
     <form className="card fetch-feed" onSubmit={submit}>
