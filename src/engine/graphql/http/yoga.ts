@@ -116,7 +116,9 @@ function shownHeaders({ headers }: FastifyRequest): [string, string][] {
   )
 }
 
-/** Lets Yoga serve a request that Fastify has read. Yoga's own multipart responses are those of `@defer`, not Apollo's. */
+/**
+ * Lets Yoga serve a request that Fastify has read. Yoga's own multipart responses are those of `@defer`, not Apollo's.
+ */
 function useExchange(heartbeatMilliseconds: number): Plugin<object, Served> {
   return {
     onRequestParse({ serverContext, setRequestParser }) {
