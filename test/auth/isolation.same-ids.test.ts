@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readStoredSecrets } from '../../src/domain/secrets/stored-secrets.ts'
+import { secretOwnerOf } from '../../src/domain/webhook/secrets.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { factoriesFor } from '../support/factories.ts'
 
@@ -48,6 +50,55 @@ describe('a row of another tenant with the same id', () => {
     const rows = await app.database.prisma.webhook.findMany({ where: { id }, orderBy: { cursor: 'asc' } })
     expect(rows.map(({ tenantAppId }) => tenantAppId)).toEqual([mine.tenantAppId, theirs.tenantAppId])
     expect(rows[0]?.cursor).not.toBe(rows[1]?.cursor)
+  })
+
+  it('keeps its secret when that of a webhook is encrypted with another key', async () => {
+    const id = '00000000-0000-7000-8000-000000000003'
+    const secret = app.keyRing.encrypt('whsec_x', secretOwnerOf({ tenantAppId: mine.tenantAppId, id }))
+    for (const tenant of [mine, theirs]) await factoriesFor(app, tenant).webhook({ id, secret })
+    for await (const { encrypt } of readStoredSecrets(app.database, app.keyRing)) await encrypt?.(app.keyRing)
+    const kept = await app.database.prisma.webhook.findMany({ where: { id, secret } })
+    expect(kept.map(({ tenantAppId }) => tenantAppId)).toEqual([theirs.tenantAppId])
+  })
+
+  it('is sent events when a webhook has failed and waits', async () => {
+    const id = '00000000-0000-7000-8000-000000000004'
+    const row = await factoriesFor(app, mine).webhook({ id, url: 'https://example.com/mine' })
+    const other = await factoriesFor(app, theirs).webhook({ id, url: 'https://example.com/theirs' })
+    const webhook = { ...row, scopes: [], secrets: [], isFailing: false }
+    const { deliveries } = app.services
+    await deliveries.noteFailure(webhook)
+    const stateOf = async ({ tenantAppId }: TestTenant) => {
+      const { failingSince, pausedUntil } = await app.database.prisma.webhook.findFirstOrThrow({
+        where: { tenantAppId, id },
+      })
+      return { isFailing: failingSince !== null, isPaused: pausedUntil !== null }
+    }
+    await deliveries.pause({ ...webhook, url: other.url }, 60)
+    expect(await stateOf(mine)).toEqual({ isFailing: true, isPaused: false })
+    await deliveries.pause(webhook, 60)
+    expect(await stateOf(mine)).toEqual({ isFailing: true, isPaused: true })
+    expect(await stateOf(theirs)).toEqual({ isFailing: false, isPaused: false })
+  })
+
+  it('keeps its delivery when that of a webhook ends, and is removed with its event', async () => {
+    const id = '00000000-0000-7000-8000-000000000005'
+    for (const tenant of [mine, theirs]) await factoriesFor(app, tenant).webhook({ id })
+    const { deliveries } = app.services
+    const { prisma } = app.database
+    const { tenantAppId } = mine
+    const running = { status: 'RUNNING', leaseToken: 'token' }
+    await prisma.webhookDelivery.updateMany({ where: { webhookId: id }, data: running })
+    const end = { status: 'SUCCEEDED', responseStatus: 200, error: null, delaySeconds: null, isFree: false } as const
+    await deliveries.record([{ tenantAppId, id: `dlv_${id}`, leaseToken: 'token', ...end }])
+    const statuses = async () => {
+      const rows = await prisma.webhookDelivery.findMany({ where: { webhookId: id } })
+      return Object.fromEntries(rows.map((row) => [row.tenantAppId, row.status]))
+    }
+    expect(await statuses()).toEqual({ [mine.tenantAppId]: 'SUCCEEDED', [theirs.tenantAppId]: 'RUNNING' })
+    await prisma.tenantApp.updateMany({ where: { id: tenantAppId }, data: { eventsRemovedTo: 'evt_z' } })
+    await deliveries.removeOld()
+    expect(await statuses()).toEqual({ [theirs.tenantAppId]: 'RUNNING' })
   })
 
   it('was not used when a key was used', async () => {

@@ -119,6 +119,14 @@ describe('_entities', () => {
     }
   })
 
+  it('takes an integer for the text of a key', async () => {
+    const mine = await app.createTenant()
+    const create = factoriesFor(app, mine)
+    const { id } = await create.account((await create.user()).id, { platform: 'X', platformAccountId: '7' })
+    const { data } = await ask([{ __typename: 'Account', platform: 'X', platformAccountId: 7 }], mine)
+    expect(data._entities).toMatchObject([{ id }])
+  })
+
   it('is null for what is missing, of another type, or of another tenant', async () => {
     const other = await app.createTenant()
     const { user } = await createOneOfEach(app, other)

@@ -22,6 +22,9 @@ function createLine(name: string, max: number, parent: Line | undefined): Line {
   return line
 }
 
+/** Calls `next` when the next work may start, after work that took some milliseconds. */
+type Rest = (milliseconds: number, next: () => void) => void
+
 /**
  * Creates a queue that runs work in a fair order: the tenant that has waited longest is served first. Within it, the
  * same holds for its keys and all its users together, and for the users. A tenant has only some of the work running,
@@ -30,9 +33,9 @@ function createLine(name: string, max: number, parent: Line | undefined): Line {
  *
  * @param max how many pieces of work run at a time
  * @param maxPerTenant how many of them may belong to one tenant
- * @param pauseAfter returns the pause before the next work, given the duration of the last one. Both in milliseconds
+ * @param rest what happens between pieces of work
  */
-function createFairQueue(max: number, maxPerTenant: number, pauseAfter = (_milliseconds: number) => 0) {
+function createFairQueue(max: number, maxPerTenant: number, rest: Rest = (_milliseconds, next) => next()) {
   const root = createLine('', max, undefined)
   const maxOf = ({ kind }: Subject) => (kind === 'users' ? Math.max(1, maxPerTenant - 1) : maxPerTenant)
 
@@ -97,11 +100,7 @@ function createFairQueue(max: number, maxPerTenant: number, pauseAfter = (_milli
         return await work()
       } finally {
         // The next work starts after the requests that have arrived meanwhile.
-        setImmediate(() => {
-          const pause = pauseAfter(performance.now() - startedAt)
-          if (pause > 0) setTimeout(end, pause)
-          else end()
-        })
+        setImmediate(() => rest(performance.now() - startedAt, end))
       }
     },
   }
@@ -114,8 +113,23 @@ export type FairQueues = ReturnType<typeof createFairQueues>
  * round of the loop: with a long step in each round, a hundred connections of one client would delay all later
  * connections by a hundred steps.
  */
-function pauseAfterStep(milliseconds: number): number {
-  return milliseconds < 2 ? 0 : Math.min(milliseconds, 100)
+const restAfterStep: Rest = (milliseconds, next) => {
+  if (milliseconds < 2) next()
+  else setTimeout(next, Math.min(milliseconds, 100))
+}
+
+/**
+ * After a long operation the event loop makes up to 64 rounds, for the same reason. Two operations of a tenant run at a
+ * time: a pause of one would be over when the other has kept the loop busy. A round of an idle loop takes microseconds.
+ */
+const restAfterOperation: Rest = (milliseconds, next) => {
+  let rounds = Math.min(milliseconds, 64)
+  const goRound = () => {
+    rounds -= 1
+    if (rounds > 0) setImmediate(goRound)
+    else next()
+  }
+  goRound()
 }
 
 /** The share of the connections that may wait for locks: of all tenants, and of one. Reads have the rest. */
@@ -135,14 +149,14 @@ export function createFairQueues(connections = 10) {
      * Work on the event loop that nothing interrupts: reading a long body, preparing a document, writing a long
      * response.
      */
-    parsing: createFairQueue(1, 1, pauseAfterStep),
+    parsing: createFairQueue(1, 1, restAfterStep),
     /**
      * Checks of the log of events, on connections of their own. Those of a tenant run one after the other. An operator
      * can lock the log, so a probe must have a connection left (db/postgres/postgres.ts).
      */
     checks: createFairQueue(2, 1),
     /** Operations that take long on the event loop. */
-    operations: createFairQueue(4, 2),
+    operations: createFairQueue(4, 2, restAfterOperation),
     /** Reads of many JSON objects, which may have hundreds of KiB each. */
     objects: createFairQueue(2, 1),
     /**
