@@ -112,53 +112,60 @@ function refuse(operation: string) {
   }
 }
 
+const methods = {
+  ...Object.fromEntries(unsupported.map((operation) => [operation, refuse(operation)])),
+  findMany,
+  findFirst,
+  count,
+}
+
 /** The extension. `prisma.$extends(trees).of(loaders)` is the client of the viewer whose loaders they are. */
 export const trees = Prisma.defineExtension({
   name: 'trees',
-  model: {
-    $allModels: {
-      ...Object.fromEntries(unsupported.map((operation) => [operation, refuse(operation)])),
-      findMany,
-      findFirst,
-      count,
-    },
-  },
+  model: { $allModels: methods },
   client: {
     of(loaders: Loaders): ViewerClient {
-      return clientOf(Prisma.getExtensionContext(this) as never, loaders)
+      const extended = Prisma.getExtensionContext(this) as never
+      return new (classOf(extended))(loaders) as never
     },
   },
 })
 
 type Delegates = Readonly<Record<string, object>>
+type ClientClass = new (loaders: Loaders) => object
+
+const classes = new WeakMap<Delegates, ClientClass>()
 
 /**
- * The delegates of a viewer inherit those of the extended client. They are made when they are used: `$extends` would
- * cost sixty times as much for each request.
+ * The class of the clients of viewers, made once for an extended client. Their delegates inherit those of the extended
+ * client, and are made when they are used: `$extends` would cost sixty times as much for each request. The methods of
+ * the extension are found without Prisma's proxies.
  */
-class Client {
-  readonly #extended: Delegates
-  readonly #loaders: Loaders
-
-  constructor(extended: Delegates, loaders: Loaders) {
-    this.#extended = extended
-    this.#loaders = loaders
+function classOf(extended: Delegates): ClientClass {
+  const known = classes.get(extended)
+  if (known) return known
+  class Client {
+    readonly loaders: Loaders
+    constructor(loaders: Loaders) {
+      this.loaders = loaders
+    }
   }
-
-  delegate(name: string): object {
-    return Object.create(this.#extended[name] as object, { loaders: { value: this.#loaders } })
+  for (const $name of Object.values(Prisma.ModelName)) {
+    const name = $name.charAt(0).toLowerCase() + $name.slice(1)
+    class Delegate {
+      readonly loaders: Loaders
+      constructor(loaders: Loaders) {
+        this.loaders = loaders
+      }
+    }
+    Object.assign(Delegate.prototype, { $name, ...methods })
+    Object.setPrototypeOf(Delegate.prototype, extended[name] as object)
+    Object.defineProperty(Client.prototype, name, {
+      get(this: Client) {
+        return new Delegate(this.loaders)
+      },
+    })
   }
-}
-
-for (const model of Object.values(Prisma.ModelName)) {
-  const name = model.charAt(0).toLowerCase() + model.slice(1)
-  Object.defineProperty(Client.prototype, name, {
-    get(this: Client) {
-      return this.delegate(name)
-    },
-  })
-}
-
-function clientOf(extended: Delegates, loaders: Loaders): ViewerClient {
-  return new Client(extended, loaders) as never
+  classes.set(extended, Client)
+  return Client
 }

@@ -93,14 +93,19 @@ interface Condition extends Partial<Traits> {
 }
 
 interface ReadWhere extends Traits {
-  readonly model: Model
+  /** Undefined: any. */
+  readonly model: Model | undefined
   readonly conditions: readonly Condition[]
 }
+
+/** A `where` without conditions. Most have none, and are made for each request. */
+const none: ReadWhere = { ...traitsIn([]), model: undefined, conditions: [] }
 
 const read = new WeakMap<object, ReadWhere>()
 
 /** Reads a `where`: once, unless the same object is given for several models. */
 function readWhere(model: DataModel, of: Model, where: object): ReadWhere {
+  if (isEmpty(where)) return none
   const known = read.get(where)
   if (known?.model === of) return known
   const conditions = [...conditionsIn(model, model(of), where)]
@@ -114,6 +119,11 @@ function readWhere(model: DataModel, of: Model, where: object): ReadWhere {
   }
   read.set(where, result)
   return result
+}
+
+function isEmpty(where: object): boolean {
+  for (const _ in where) return false
+  return true
 }
 
 function traitsIn(conditions: readonly Condition[]): Traits {
