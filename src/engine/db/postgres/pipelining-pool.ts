@@ -202,8 +202,7 @@ export class PipeliningPool extends pg.Pool {
     for (const read of left) {
       place += 1
       // The server gives each statement its full time. Ending the connection earlier would leave the server busy.
-      const config = Object.create(read.config)
-      config.query_timeout = place * this.responseMilliseconds
+      const config = { ...read.config, query_timeout: place * this.responseMilliseconds }
       client.query(config, (error, result) => {
         left.delete(read)
         if (!error) {

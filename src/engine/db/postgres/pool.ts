@@ -189,19 +189,8 @@ export interface SentQuery extends pg.QueryArrayConfig {
   readonly isShortRead: boolean | undefined
 }
 
-/** What all queries of a statement inherit: node-postgres copies the own properties of each, which takes microseconds. */
-const inherited = new WeakMap<Statement, object>()
-
-function toQuery(statement: Statement, parameters: readonly Parameter[]): SentQuery {
-  let shared = inherited.get(statement)
-  if (!shared) {
-    const { text, name, isShortRead } = statement
-    shared = { text, name, rowMode: 'array', types, isShortRead }
-    inherited.set(statement, shared)
-  }
-  const query = Object.create(shared)
-  query.values = parameters
-  return query
+function toQuery({ text, name, isShortRead }: Statement, parameters: readonly Parameter[]): SentQuery {
+  return { text, name, values: parameters as unknown[], rowMode: 'array', types, isShortRead }
 }
 
 /**
