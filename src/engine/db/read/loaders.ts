@@ -84,12 +84,19 @@ const atOnce: Queued = (read) => read()
 /** Reads of more rows are queued if the rows have long JSON objects. */
 const maxObjects = 16
 
+/**
+ * What a DataLoader remembers, by key. A plan puts values there, without a promise for each of hundreds of rows, as
+ * `prime` would make; what is loaded are promises.
+ */
+type Cache = Map<string, unknown>
+
 /** Creates the reads of one request: a DataLoader for each relation that is loaded. */
 export function createLoaders(sql: Sql, reads: Reads, owner: Owner, limits: ReadLimits): Loaders {
   const loaders = new Map<readonly Branch[], Map<Relation, DataLoader<string, unknown>>>()
   const counters = new Map<Relation, DataLoader<string, number>>()
   const restrict = createNestedLists()
-  const read = new Map<Relation, Map<string, unknown>>()
+  /** The caches of the DataLoaders that read no branches. */
+  const caches = new Map<Relation, Cache>()
   let plan = noPlan
   let received = 0
 
@@ -127,11 +134,17 @@ export function createLoaders(sql: Sql, reads: Reads, owner: Owner, limits: Read
     return branches.flatMap((branch) => [traitsOfRelation(branch.relation), ...traitsBelow(branch.branches)])
   }
 
-  function remember({ relation, keys, rows }: Level): void {
-    const values = read.get(relation) ?? new Map<string, unknown>()
-    read.set(relation, values)
+  function cacheOf(relation: Relation): Cache {
+    const cache = caches.get(relation) ?? new Map<string, unknown>()
+    caches.set(relation, cache)
+    return cache
+  }
+
+  /** Primes the DataLoader of a relation with the rows that a plan has read. */
+  function prime({ relation, keys, rows }: Level): void {
+    const cache = cacheOf(relation)
     const valueFor = grouped(relation, rows)
-    for (const key of keys) if (!values.has(key)) values.set(key, valueFor(key))
+    for (const key of keys) if (!cache.has(key)) cache.set(key, valueFor(key))
   }
 
   /** Reads a relation for keys, and the branches below. */
@@ -143,16 +156,19 @@ export function createLoaders(sql: Sql, reads: Reads, owner: Owner, limits: Read
     const traits = [traitsOfRelation(relation), ...traitsBelow(branches)]
     const queued = traits.some(({ isSearch }) => isSearch) ? limits.search : queueFor(relation.model, possible.length)
     const { rows, levels } = await orTooExpensive(traits, queued(read))
-    for (const level of levels) remember(level)
+    for (const level of levels) prime(level)
     return keys.map(grouped(relation, rows))
   }
 
   function loaderOf(relation: Relation, branches: readonly Branch[]): DataLoader<string, unknown> {
     const ofBranches = loaders.get(branches) ?? new Map<Relation, DataLoader<string, unknown>>()
     loaders.set(branches, ofBranches)
-    const loader =
-      ofBranches.get(relation) ?? new DataLoader<string, unknown>((keys) => readAll(relation, branches, keys))
-    ofBranches.set(relation, loader)
+    let loader = ofBranches.get(relation)
+    if (!loader) {
+      const cacheMap = branches === noBranches ? (cacheOf(relation) as Map<string, Promise<unknown>>) : new Map()
+      loader = new DataLoader<string, unknown>((keys) => readAll(relation, branches, keys), { cacheMap })
+      ofBranches.set(relation, loader)
+    }
     return loader
   }
 
@@ -179,8 +195,8 @@ export function createLoaders(sql: Sql, reads: Reads, owner: Owner, limits: Read
     const own: Loaders = {
       load<Result>(relation: Relation<Model, Result>, key: string) {
         const own = branchesOf(relation)
-        const values = own === noBranches ? read.get(relation) : undefined
-        return (values?.has(key) ? values.get(key) : loaderOf(relation, own).load(key)) as Result | Promise<Result>
+        const cache = own === noBranches ? caches.get(relation) : undefined
+        return (cache?.has(key) ? cache.get(key) : loaderOf(relation, own).load(key)) as Result | Promise<Result>
       },
       loadAll<Result>(relation: Relation<Model, Result>, keys: readonly string[]) {
         return readAll(relation, branchesOf(relation), keys) as Promise<Result[]>
@@ -194,7 +210,7 @@ export function createLoaders(sql: Sql, reads: Reads, owner: Owner, limits: Read
       requestOf: reads.requestOf,
       async list(model, request) {
         const { rows, levels } = await readList(model, request, plan, branches)
-        for (const level of levels) remember(level)
+        for (const level of levels) prime(level)
         return rows as never
       },
       hasRow(model, request) {
@@ -230,8 +246,8 @@ export function createLoaders(sql: Sql, reads: Reads, owner: Owner, limits: Read
         return planned.length > 0 ? below(planned) : own
       },
       clearAll() {
-        read.clear()
         received = 0
+        for (const cache of caches.values()) cache.clear()
         for (const ofBranches of loaders.values()) for (const loader of ofBranches.values()) loader.clearAll()
       },
     }
