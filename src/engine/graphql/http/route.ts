@@ -87,7 +87,7 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
         reader: { checkKey: () => authenticate(request), onFlushed: onFlushed(reply), onUnread: onUnread(reply) },
       }
       const response = await operations.runDocument(document, context)
-      const { results, headers, status = statusOf(results, type) } = response
+      const { results, headers, status = statusOf(results, toSend) } = response
       reply.code(status).headers(headers)
       isLong = response.isLong
       // A mutation by GET.
