@@ -113,6 +113,7 @@ describe("Apollo's multipart protocol", () => {
       headers: { 'content-type': 'application/json', accept: specification, 'x-api-key': tenant.key },
       body: JSON.stringify({ query: follow, variables: { id } }),
     })
+    expect(response.status).toBe(200)
     expect(response.headers.get('content-type')).toBe('multipart/mixed;boundary="graphql";subscriptionSpec=1.0')
     let text = ''
     let isCancelled = false
