@@ -155,6 +155,7 @@ describe('a plugin', () => {
     const { until } = await transports[transport](address, tenant.key, 'subscription { events { type } }')
     if (transport !== 'WebSocket') await until('')
     await expect.poll(() => hooks()).toContain('onSubscribe')
+    expect(seen.filter(({ all }) => all.includes(tenant.key)).map(({ hook }) => hook)).toEqual([])
   })
 
   const noViewer: ValidationRule = (context) => ({

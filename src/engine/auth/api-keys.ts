@@ -36,7 +36,7 @@ export function hashApiKey(key: string): string {
   return hash('sha256', key)
 }
 
-/** Of a number, because each request has a key, and a bigint would take some percent of its time. */
+/** Counted with numbers, which are faster than a bigint: each request has a key. */
 function checksum(body: string): string {
   let text = ''
   for (let rest = crc32(body); rest > 0; rest = Math.floor(rest / 62)) text = digits[rest % 62] + text

@@ -113,8 +113,8 @@ const aroundExecution = (execution: Wrap<ExecutionResult>): Step => ({ execution
 const around = (wrap: Wrap<Results>): Step => ({ execution: wrap as Wrap<ExecutionResult>, subscription: wrap })
 
 /**
- * Executes operations in steps, of which the first is around the others. They are one plugin: Envelop makes a dozen
- * functions for each hook of each plugin in every request, which would take 10 µs for these steps.
+ * Executes operations in steps, of which the first is around the others. They are one plugin: Envelop calls the hooks
+ * of each plugin in every request, which takes more CPU than these steps (docs/decisions/0048).
  */
 export function useSteps(...steps: readonly Step[]): GatewayPlugin {
   const execute = compose(steps.flatMap(({ execution }) => execution ?? []))
