@@ -101,7 +101,7 @@ function createDocumentTools({ prepare, schema }: Preparer, trusted: TrustedDocu
 
 function variablesSchema(schema: graphql.GraphQLSchema, definitions: readonly graphql.VariableDefinitionNode[]) {
   const properties = definitions.map(({ variable, type, description }) => {
-    const ofType = schemaOf(graphql.typeFromAST(schema, type as never) as graphql.GraphQLInputType)
+    const ofType = schemaOf(graphql.typeFromAST(schema, type) as graphql.GraphQLInputType)
     return [variable.name.value, { ...ofType, ...(description && { description: description.value }) }]
   })
   const required = definitions.filter(({ type, defaultValue }) => type.kind === 'NonNullType' && !defaultValue)

@@ -46,7 +46,7 @@ export function storeOperation(preparer: Preparer, text: string, path: string): 
   if (!operation) throw new Error(`${text}: ${errors.join('\n')}`)
   const variableTypes = new Map<string, GraphQLInputType>()
   for (const { variable, type } of operation.definition.variableDefinitions ?? []) {
-    const inputType = typeFromAST(schema, type as never)
+    const inputType = typeFromAST(schema, type)
     if (isInputType(inputType)) variableTypes.set(variable.name.value, inputType)
   }
   return { operation, shape: shapeOf(schema, operation.definition, path), variableTypes }

@@ -1,9 +1,9 @@
 import type { Context } from '../../engine/context.ts'
+import { asParent } from '../../engine/db/read/relation.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
-import { defineList } from '../../engine/graphql/schema/list.ts'
-import { defineMutation, inputWithId } from '../../engine/graphql/schema/mutation.ts'
 import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
-import { loadRow } from '../../engine/graphql/schema/relation-fields.ts'
+import { plannedLoaders } from '../../engine/graphql/schema/related-rows.ts'
+import { inputWithId } from '../../engine/graphql/schema/write-field.ts'
 import { scopes, userScopes } from '../scopes.ts'
 import { TenantApp } from '../tenant/tenant.graphql.ts'
 import { User } from '../user/user.graphql.ts'
@@ -48,13 +48,14 @@ const ApiKey = builder.prismaObject('ApiKey', {
 })
 
 builder.prismaObjectField(ApiKey, 'creator', (t) =>
-  t.field({
+  t.prismaField({
     type: ApiKey,
     nullable: true,
     scope: 'inherited',
     description: 'The key that created this key, itself or by a token. Null if an operator created it.',
     relation: { relation: keyById, from: 'creatorId' },
-    resolve: ({ creatorId }, _args, { loaders }) => (creatorId === null ? null : loadRow(loaders, keyById, creatorId)),
+    resolve: (query, { creatorId }, _args, { db }) =>
+      creatorId === null ? null : db.apiKey.findFirst({ ...query, where: { id: creatorId } }),
   }),
 )
 
@@ -72,98 +73,112 @@ builder.queryField('apiKey', (t) =>
   }),
 )
 
-defineList('apiKeys', {
-  model: 'ApiKey',
-  type: ApiKey,
-  plural: 'API keys',
-  scope: 'keys:write',
-  description: "Lists your tenant's API keys, including those that were revoked or have expired in the last 30 days.",
-})
+const apiKeys = builder.list(ApiKey, { plural: 'API keys' })
 
-defineMutation('createApiKey', {
-  scope: 'keys:write',
-  description:
-    'Creates an API key for your tenant. A tenant cannot create a key while it has 20 valid ones, and no more than 100 in 24 hours.',
-  inputDescription: 'The key to create.',
-  input: (t) => ({
-    name: t.string({ required: true, description: 'The name: 1–200 characters in one line.' }),
-    scopes: t.stringList({
-      description:
-        'The scopes of the key: some of the scopes of the key of this request. All of them by default; null is rejected.',
-    }),
-    expiresAt: t.field({
-      type: 'DateTime',
-      description: 'The time when the key expires. By default when the key or token of this request expires.',
-    }),
-    pointsPerMinute: t.int({
-      description:
-        'How many points the key can spend per minute, if that is less than other keys can: 1 or more, and at most those of the key ' +
-        'of this request, which are the default.',
-    }),
+builder.queryField('apiKeys', (t) =>
+  t.list(apiKeys, {
+    scope: 'keys:write',
+    description: "Lists your tenant's API keys, including those that were revoked or have expired in the last 30 days.",
   }),
-  restrictions: { fields: ['scopes'] },
-  isSecret: true,
-  results: [
-    { field: 'apiKey', type: ApiKey, description: 'The new key.', value: ({ row }) => row },
-    {
-      field: 'key',
-      type: 'String',
-      description: 'The key itself. It is shown only now.',
-      value: ({ key }) => key,
-    },
-  ],
-  run: createApiKey,
-})
+)
 
-defineMutation('revokeApiKey', {
-  scope: 'keys:write',
-  description:
-    'Revokes an API key of your tenant, and all keys that it has created, themselves or by others. They, their access tokens and their ' +
-    'streams end within five seconds. Needs the scopes of the key. Revoking it again changes nothing.',
-  inputDescription: 'The key to revoke.',
-  input: inputWithId('key'),
-  results: [{ field: 'apiKey', type: ApiKey, description: 'The revoked key.' }],
-  run: revokeApiKey,
-})
+builder.writeField(
+  'createApiKey',
+  {
+    description: 'The key to create.',
+    inputFields: (t) => ({
+      name: t.string({ required: true, description: 'The name: 1–200 characters in one line.' }),
+      scopes: t.stringList({
+        description:
+          'The scopes of the key: some of the scopes of the key of this request. All of them by default; null is rejected.',
+      }),
+      expiresAt: t.field({
+        type: 'DateTime',
+        description: 'The time when the key expires. By default when the key or token of this request expires.',
+      }),
+      pointsPerMinute: t.int({
+        description:
+          'How many points the key can spend per minute, if that is less than other keys can: 1 or more, and at most those of the key ' +
+          'of this request, which are the default.',
+      }),
+    }),
+  },
+  {
+    scope: 'keys:write',
+    description:
+      'Creates an API key for your tenant. A tenant cannot create a key while it has 20 valid ones, and no more than 100 in 24 hours.',
+    restrictions: { fields: ['scopes'] },
+    isSecret: true,
+    resolve: (_root, { input }, context) => createApiKey(context, input),
+  },
+  {
+    outputFields: (t) => ({
+      apiKey: t.field({ type: ApiKey, description: 'The new key.', resolve: ({ row }) => row }),
+      key: t.field({ type: 'String', description: 'The key itself. It is shown only now.', resolve: ({ key }) => key }),
+    }),
+  },
+)
 
-defineMutation('createAccessToken', {
-  scope: 'tokens:create',
-  description:
-    'Creates an access token, which a browser or an app sends as `Authorization: Bearer …`. Revoking the key ends it within five seconds.',
-  inputDescription: 'The token to create.',
-  input: (t) => ({
-    userId: t.id({
-      description:
-        "The user to whom the token is bound: it sees only this user and the user's data. Without it, or with null, the token sees the tenant; a variable without a value is rejected.",
+builder.writeField(
+  'revokeApiKey',
+  { description: 'The key to revoke.', inputFields: inputWithId('key') },
+  {
+    scope: 'keys:write',
+    description:
+      'Revokes an API key of your tenant, and all keys that it has created, themselves or by others. They, their access tokens and their ' +
+      'streams end within five seconds. Needs the scopes of the key. Revoking it again changes nothing.',
+    resolve: (_root, { input }, context) => revokeApiKey(context, input),
+  },
+  {
+    outputFields: (t) => ({
+      apiKey: t.field({ type: ApiKey, description: 'The revoked key.', resolve: (apiKey) => apiKey }),
     }),
-    scopes: t.stringList({
-      description:
-        `The scopes of the token: some of those of the key, which can be ${namesOf(scopes)}. By default those for reading; null is rejected. ` +
-        `A token for a user can have ${namesOf(userScopes)}.`,
+  },
+)
+
+builder.writeField(
+  'createAccessToken',
+  {
+    description: 'The token to create.',
+    inputFields: (t) => ({
+      userId: t.id({
+        description:
+          "The user to whom the token is bound: it sees only this user and the user's data. Without it, or with null, the token sees the tenant; a variable without a value is rejected.",
+      }),
+      scopes: t.stringList({
+        description:
+          `The scopes of the token: some of those of the key, which can be ${namesOf(scopes)}. By default those for reading; null is rejected. ` +
+          `A token for a user can have ${namesOf(userScopes)}.`,
+      }),
+      expiresInSeconds: t.int({
+        description: 'How long the token is valid, in seconds: 60–86,400. 3,600 by default. It ends with its key.',
+      }),
     }),
-    expiresInSeconds: t.int({
-      description: 'How long the token is valid, in seconds: 60–86,400. 3,600 by default. It ends with its key.',
+  },
+  {
+    scope: 'tokens:create',
+    description:
+      'Creates an access token, which a browser or an app sends as `Authorization: Bearer …`. Revoking the key ends it within five seconds.',
+    restrictions: { fields: ['scopes'], nullable: ['userId'] },
+    isSecret: true,
+    transaction: false,
+    resolve: (_root, { input }, context) => createAccessToken(context, input),
+  },
+  {
+    outputFields: (t) => ({
+      accessToken: t.field({
+        type: 'String',
+        description: 'The token. It is shown only now.',
+        resolve: ({ accessToken }) => accessToken,
+      }),
+      expiresAt: t.field({
+        type: 'DateTime',
+        description: 'The time when the token expires.',
+        resolve: ({ expiresAt }) => expiresAt,
+      }),
     }),
-  }),
-  restrictions: { fields: ['scopes'], nullable: ['userId'] },
-  isSecret: true,
-  results: [
-    {
-      field: 'accessToken',
-      type: 'String',
-      description: 'The token. It is shown only now.',
-      value: ({ accessToken }) => accessToken,
-    },
-    {
-      field: 'expiresAt',
-      type: 'DateTime',
-      description: 'The time when the token expires.',
-      value: ({ expiresAt }) => expiresAt,
-    },
-  ],
-  transaction: false,
-  run: createAccessToken,
-})
+  },
+)
 
 const Viewer = builder.objectRef<Pick<Context, 'viewer' | 'loaders'>>('Viewer').implement({
   scope: 'inherited',
@@ -187,7 +202,10 @@ const Viewer = builder.objectRef<Pick<Context, 'viewer' | 'loaders'>>('Viewer').
       nullable: true,
       scope: 'users:read',
       description: 'The user to whom the access token is bound. Null for a key, and for a token of the tenant.',
-      resolve: ({ viewer: { userId }, loaders }) => (userId === undefined ? null : loadRow(loaders, userById, userId)),
+      async resolve({ viewer: { userId }, loaders }) {
+        const user = userId === undefined ? null : await loaders.load(userById, userId)
+        return user && asParent<'User'>(user)
+      },
     }),
   }),
 })
@@ -198,6 +216,6 @@ builder.queryField('viewer', (t) =>
     scope: 'inherited',
     description: 'Returns the holder of the API key or access token of this request.',
     // With the loaders that follow the plan of this field, so that the user and what is below are one statement.
-    resolve: (_root, _args, { viewer, loaders }) => ({ viewer, loaders }),
+    resolve: (_root, _args, context, info) => ({ viewer: context.viewer, loaders: plannedLoaders(context, info) }),
   }),
 )

@@ -6,11 +6,9 @@ import { builder } from '../../engine/graphql/schema/builder.ts'
 import { type ConnectionArguments, readPageById, type Side } from '../../engine/graphql/schema/connection.ts'
 import { pointsOfScan } from '../../engine/graphql/schema/field-metadata.ts'
 import { loadNode, Node } from '../../engine/graphql/schema/node.ts'
-import { loadRow } from '../../engine/graphql/schema/relation-fields.ts'
 import { listOf, parseInput } from '../../engine/input/rules.ts'
 import { own } from '../../engine/own.ts'
 import { User } from '../user/user.graphql.ts'
-import { userById } from '../user/user.ts'
 import { type Event as EventRow, type EventType as EventTypeName, eventTypes, isEventId } from './event.ts'
 import { liveValues } from './live.ts'
 import { parsePosition } from './position.ts'
@@ -44,12 +42,13 @@ const Event = builder.objectRef<EventRow>('Event').implement({
       nullable: true,
       description: 'The user whom the resource belongs to, or who it is. Null for a job and a webhook.',
     }),
-    user: t.field({
+    user: t.prismaField({
       type: User,
       nullable: true,
       scope: 'users:read',
       description: 'The user with `userId` as it is now. Null once the user is deleted.',
-      resolve: ({ userId }, _, { loaders }) => (userId === null ? null : loadRow(loaders, userById, userId)),
+      resolve: (query, { userId }, _args, { db }) =>
+        userId === null ? null : db.user.findFirst({ ...query, where: { id: userId } }),
     }),
     createdAt: t.expose('createdAt', {
       type: 'DateTime',
@@ -140,7 +139,7 @@ builder.queryField('events', (t) =>
         'operator has chosen. The cursor of an event is its id. A token that is bound to a user sees the events of this user.',
       cost: { extra: ({ filter }) => (isScan((filter ?? {}) as object) ? pointsOfScan : 0) },
       args: { filter: t.arg({ type: EventFilter, description: 'Selects events. All by default.' }) },
-      resolve: (_, args, context) => listEvents(context, args as EventArguments) as never,
+      resolve: (_, args, context) => listEvents(context, args as EventArguments),
     },
     { name: 'EventConnection', scope: 'inherited', description: 'A page of events.' },
     { name: 'EventEdge', scope: 'inherited', description: 'One of the events and its cursor.' },

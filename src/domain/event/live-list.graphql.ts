@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto'
-import type { ObjectRef } from '@pothos/core'
 import type { ExecutionResult, GraphQLError } from 'graphql'
 import type { Scope } from '../../engine/auth/scopes.ts'
 import type { Context } from '../../engine/context.ts'
@@ -9,26 +8,12 @@ import type { SelectedRow } from '../../engine/db/read/relation.ts'
 import { GatewayError } from '../../engine/errors.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
 import { defaultPageSize } from '../../engine/graphql/schema/connection.ts'
-import {
-  costOfList,
-  type ListArguments,
-  type ListSelection,
-  readListArguments,
-  selectionArguments,
-} from '../../engine/graphql/schema/list.ts'
+import { choiceArguments, costOfList, type List, readListArguments } from '../../engine/graphql/schema/list.ts'
+import { plannedLoaders } from '../../engine/graphql/schema/related-rows.ts'
 import { recordOf } from '../../engine/own.ts'
 import { loggedModels, modelsOf } from './change-log.ts'
 import type { Event } from './event.ts'
 import { type LiveValues, liveValues } from './live.ts'
-
-interface LiveListOptions {
-  readonly model: Model
-  readonly type: ObjectRef<(typeof builder)['$inferSchemaTypes'], unknown>
-  /** The things in the list: `users`. */
-  readonly plural: string
-  readonly scope: Scope
-  readonly selection: ListSelection
-}
 
 /** What a client that has the page before gets of the next one. */
 interface ListChange {
@@ -39,11 +24,11 @@ interface ListChange {
 }
 
 /**
- * Defines the subscription to the first page of a list: `defineLiveList('users', { model: 'User', … })` ⇒
+ * Defines the subscription to the first page of a list: `defineLiveList('users', users, 'users:read')` ⇒
  * `subscription { users(filter, orderBy, thenBy, first): UserListChange! }`.
  */
-export function defineLiveList(name: string, { model, type, plural, scope, selection }: LiveListOptions): void {
-  const list = { plural, selection }
+export function defineLiveList(name: string, list: List, scope: Scope): void {
+  const { model, type, plural } = list
   const Change = builder.objectRef<ListChange>(`${model}ListChange`).implement({
     scope: 'inherited',
     description: `What has changed in a page of ${plural}.`,
@@ -51,7 +36,7 @@ export function defineLiveList(name: string, { model, type, plural, scope, selec
       [plural]: t.field({
         type: [type],
         description: `The ${plural} that are new in the page, or of which a selected field has changed, also of an object below. All of the page at first.`,
-        resolve: ({ rows }) => [...rows] as never,
+        resolve: ({ rows }) => [...rows],
       }),
       removedIds: t.idList({
         description: `The ids of the ${plural} that are no longer in the page.`,
@@ -72,21 +57,21 @@ export function defineLiveList(name: string, { model, type, plural, scope, selec
         `Sends the first page of your tenant's ${plural}, and then what has entered, left, moved or changed in it: at most once a second, and nothing ` +
         'after changes that do not concern the page. A client that subscribes again gets the whole page.',
       root: { model },
-      cost: costOfList(selection),
+      cost: costOfList(list),
       args: {
-        ...selectionArguments(t, plural, selection),
+        ...choiceArguments(t, list),
         first: t.arg.int({
           description: `The number of ${plural} in the page: 0–${maxPageSize}. ${defaultPageSize} by default.`,
         }),
       },
       subscribe(_, args, context) {
         // Rejects arguments before anything is followed.
-        readListArguments(args as ListArguments, list, context)
+        readListArguments(args, list, context)
         return followPage(context)
       },
-      async resolve(page: LivePage, args, context) {
-        const { page: request, where } = readListArguments(args as ListArguments, list, context)
-        const rows = await context.loaders.list(model, { where, ...windowOf(request) })
+      async resolve(page: LivePage, args, context, info) {
+        const { page: request, where } = readListArguments(args, list, context)
+        const rows = await plannedLoaders(context, info).list(model, { where, ...windowOf(request) })
         return page.read(rows.slice(0, request.size))
       },
     }),

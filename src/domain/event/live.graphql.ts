@@ -5,7 +5,7 @@ import type { Model, Row } from '../../engine/db/data-model.ts'
 import type { Relation, SelectedRow } from '../../engine/db/read/relation.ts'
 import { isPossibleId } from '../../engine/db/storable.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
-import { loadRow } from '../../engine/graphql/schema/relation-fields.ts'
+import { plannedLoaders } from '../../engine/graphql/schema/related-rows.ts'
 import { liveValues } from './live.ts'
 
 interface LiveObject<M extends Model> {
@@ -48,7 +48,8 @@ export function defineLive<M extends Model>(name: string, options: LiveObject<M>
       description: `Sends the ${name} now and after changes of ${follows}; several changes at once are sent as one. Sends null and ends if your tenant has none with this id.`,
       args: { id: t.arg.id({ required: true, description: `The id of the ${name}.` }) },
       subscribe: (_, { id }, context) => follow(context, id),
-      resolve: (row: { id: string } | null, _, { loaders }) => (row && loadRow(loaders, relation, row.id)) as never,
+      resolve: (row: { id: string } | null, _, context, info) =>
+        (row && plannedLoaders(context, info).load(relation, row.id)) as never,
     }),
   )
 }

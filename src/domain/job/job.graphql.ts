@@ -1,18 +1,13 @@
+import type { Job as JobRow } from '../../engine/db/generated/prisma/client.ts'
 import type { JobStatus as JobStatusRow } from '../../engine/db/generated/prisma/enums.ts'
 import { newestFirst } from '../../engine/db/read/order.ts'
-import type { SelectedRow } from '../../engine/db/read/relation.ts'
+import { asParent, type SelectedRow } from '../../engine/db/read/relation.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
-import { defineBulkMutation } from '../../engine/graphql/schema/bulk-mutation.ts'
 import { readPageRequest } from '../../engine/graphql/schema/connection.ts'
 import { pointsOfScan } from '../../engine/graphql/schema/field-metadata.ts'
-import { defineFilter } from '../../engine/graphql/schema/filter.ts'
-import { addLogic } from '../../engine/graphql/schema/filter-tree.ts'
-import { defineList } from '../../engine/graphql/schema/list.ts'
-import { defineMutation, type InputFields, inputWithId } from '../../engine/graphql/schema/mutation.ts'
 import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
-import { defineOrder } from '../../engine/graphql/schema/order.ts'
-import { asParent, loadRow } from '../../engine/graphql/schema/relation-fields.ts'
 import type { JsonObject } from '../../engine/graphql/schema/scalars.ts'
+import { type InputFields, inputWithId, type OutputFields } from '../../engine/graphql/schema/write-field.ts'
 import { bulkInput, maxBulk } from './job.input.ts'
 import {
   type BulkResult,
@@ -130,45 +125,42 @@ builder.queryField('job', (t) =>
   }),
 )
 
-const JobFilter = defineFilter('Job', 'jobs', (f) => ({
-  ids: f.ids({ description: 'The job has one of these ids.', where: (values) => ({ id: { in: values } }) }),
-  status: f.value(JobStatus, { description: 'The state.', where: (value) => ({ status: value }) }),
-  statuses: f.values(JobStatus, {
-    description: 'One of these states.',
-    isScan: true,
-    where: (values) => ({ status: { in: values } }),
-  }),
-  jobType: f.text({ description: 'The exact type.', where: (value) => ({ jobType: value }) }),
-  jobTypes: f.texts({
-    description: 'One of these exact types.',
-    isScan: true,
-    where: (values) => ({ jobType: { in: values } }),
-  }),
-  createdAfter: f.time({ description: 'Created after this time.', where: (gt) => ({ createdAt: { gt } }) }),
-  createdBefore: f.time({ description: 'Created before this time.', where: (lt) => ({ createdAt: { lt } }) }),
-}))
-addLogic(JobFilter)
-
-defineList('jobs', {
-  model: 'Job',
-  type: Job,
+const JobFilter = builder.filter('Job', {
   plural: 'jobs',
-  scope: 'jobs:read',
-  description: "Lists your tenant's jobs.",
-  selection: {
-    filter: JobFilter,
-    order: defineOrder(
-      'Job',
-      'jobs',
-      { CREATED_AT: { description: 'The creation time.', orderBy: (sort) => ({ createdAt: sort }) } },
-      { field: 'CREATED_AT', direction: 'ASC' },
-    ),
-    defaultOrder: 'Oldest first',
-  },
+  fields: (t) => ({
+    ids: t.idList({ description: 'The job has one of these ids.', where: (values) => ({ id: { in: values } }) }),
+    status: t.enum(JobStatus, { description: 'The state.', where: (value) => ({ status: value }) }),
+    statuses: t.enumList(JobStatus, {
+      description: 'One of these states.',
+      isScan: true,
+      where: (values) => ({ status: { in: values } }),
+    }),
+    jobType: t.string({ description: 'The exact type.', where: (value) => ({ jobType: value }) }),
+    jobTypes: t.stringList({
+      description: 'One of these exact types.',
+      isScan: true,
+      where: (values) => ({ jobType: { in: values } }),
+    }),
+    createdAfter: t.time({ description: 'Created after this time.', where: (gt) => ({ createdAt: { gt } }) }),
+    createdBefore: t.time({ description: 'Created before this time.', where: (lt) => ({ createdAt: { lt } }) }),
+    ...t.logic(),
+  }),
 })
 
+const jobs = builder.list(Job, {
+  plural: 'jobs',
+  filter: JobFilter,
+  order: builder.order('Job', {
+    plural: 'jobs',
+    fields: { CREATED_AT: { description: 'The creation time.', orderBy: (sort) => ({ createdAt: sort }) } },
+    byDefault: { field: 'CREATED_AT', direction: 'ASC', description: 'Oldest first' },
+  }),
+})
+
+builder.queryField('jobs', (t) => t.list(jobs, { scope: 'jobs:read', description: "Lists your tenant's jobs." }))
+
 builder.subscriptionFields((t) => ({
-  job: t.field({
+  job: t.prismaField({
     type: Job,
     nullable: true,
     scope: 'jobs:read',
@@ -176,7 +168,8 @@ builder.subscriptionFields((t) => ({
       'Sends a job now and after changes, until it is finished; several changes at once are sent as one. Sends null and ends if your tenant has no job with this id.',
     args: { id: t.arg.id({ required: true, description: 'The id of the job.' }) },
     subscribe: (_, args, context) => followJob(context, args),
-    resolve: (job: SelectedRow<'Job'> | null, _, { loaders }) => job && loadRow(loaders, jobById, job.id),
+    resolve: (query, job: SelectedRow<'Job'> | null, _args, { db }) =>
+      job && db.job.findFirst({ ...query, where: { id: job.id } }),
   }),
   jobs: t.field({
     type: [Job],
@@ -197,7 +190,7 @@ builder.subscriptionFields((t) => ({
         page: readPageRequest({ first }, { name: 'jobs', order: newestFirst }),
       })
     },
-    resolve: (jobs: SelectedRow<'Job'>[]) => jobs.map(asParent<'Job'>),
+    resolve: (sent: SelectedRow<'Job'>[]) => sent.map(asParent<'Job'>),
   }),
 }))
 
@@ -221,43 +214,48 @@ interface BulkAction {
 }
 
 function defineBulkAction(name: string, { transition, description, done }: BulkAction): void {
-  defineMutation(name, {
-    scope: 'jobs:write',
-    description: `${description} Jobs that another transaction is changing at this moment are skipped.`,
-    inputDescription: `The jobs to ${transition}.`,
-    input: (t) => ({
-      filter: t.field({
-        type: JobFilter.type,
-        required: true,
-        description: `Selects jobs. \`{}\` selects all that can be ${done}. A state in which a job cannot be ${done} is rejected, and so is a condition that is null or a variable without a value.`,
+  builder.writeField(
+    name,
+    {
+      description: `The jobs to ${transition}.`,
+      inputFields: (t) => ({
+        filter: t.field({
+          type: JobFilter.type,
+          required: true,
+          description: `Selects jobs. \`{}\` selects all that can be ${done}. A state in which a job cannot be ${done} is rejected, and so is a condition that is null or a variable without a value.`,
+        }),
+        limit: t.int({ description: 'The maximum number of jobs: 1–1,000. 1,000 by default.' }),
       }),
-      limit: t.int({ description: 'The maximum number of jobs: 1–1,000. 1,000 by default.' }),
-    }),
-    restrictions: { fields: ['filter'] },
-    cost: { extra: pointsOf },
-    results: [
-      {
-        field: `${done}Count`,
-        type: 'Int',
-        description: `The number of jobs that were ${done}.`,
-        value: ({ changedCount }: BulkResult) => changedCount,
-      },
-      {
-        field: 'remainingCount',
-        type: 'Int',
-        description: `The number of jobs that match and can still be ${done}. They are counted only if requested.`,
-        scope: 'jobs:read',
-        cost: { extra: () => pointsOfScan },
-        value: ({ countRemaining }: BulkResult) => countRemaining(),
-      },
-    ],
-    transaction: false,
-    run(context, { filter, limit }) {
-      const { status, statuses } = filter
-      const where = JobFilter.whereOf(filter, context)
-      return changeJobs(context, transition, { status, statuses, where, limit })
     },
-  })
+    {
+      scope: 'jobs:write',
+      description: `${description} Jobs that another transaction is changing at this moment are skipped.`,
+      restrictions: { fields: ['filter'] },
+      cost: { extra: pointsOf },
+      transaction: false,
+      resolve(_root, { input: { filter, limit } }, context) {
+        const { status, statuses } = filter
+        const where = JobFilter.whereOf(filter, context)
+        return changeJobs(context, transition, { status, statuses, where, limit })
+      },
+    },
+    {
+      outputFields: (t) => ({
+        [`${done}Count`]: t.field({
+          type: 'Int',
+          description: `The number of jobs that were ${done}.`,
+          resolve: ({ changedCount }: BulkResult) => changedCount,
+        }),
+        remainingCount: t.field({
+          type: 'Int',
+          description: `The number of jobs that match and can still be ${done}. They are counted only if requested.`,
+          scope: 'jobs:read',
+          cost: { extra: () => pointsOfScan },
+          resolve: ({ countRemaining }: BulkResult) => countRemaining(),
+        }),
+      }),
+    },
+  )
 }
 
 defineBulkAction('cancelJobs', {
@@ -273,55 +271,80 @@ defineBulkAction('retryJobs', {
   done: 'retried',
 })
 
-const createJobMutation = defineMutation('createJob', {
-  scope: 'jobs:write',
-  description: 'Creates a job.',
-  inputDescription: 'The job to create.',
-  input: (t) => ({
-    jobType: t.string({
-      required: true,
-      description:
-        'The type, which selects the handler: a letter, then letters, digits, `_`, `-` and `.`; at most 64 characters.',
+const createJobField = builder.writeField(
+  'createJob',
+  {
+    description: 'The job to create.',
+    inputFields: (t) => ({
+      jobType: t.string({
+        required: true,
+        description:
+          'The type, which selects the handler: a letter, then letters, digits, `_`, `-` and `.`; at most 64 characters.',
+      }),
+      payload: t.field({ type: 'JSONObject', description: 'The input of the job.' }),
+      maxAttempts: t.int({ description: 'The maximum number of attempts: 1–100. 3 by default.' }),
+      runAt: t.field({ type: 'DateTime', description: 'The job does not start before this time. Now by default.' }),
+      idempotencyKey: t.string({
+        description: 'A second call with the same key returns the job of the first call: 1–128 characters.',
+      }),
     }),
-    payload: t.field({ type: 'JSONObject', description: 'The input of the job.' }),
-    maxAttempts: t.int({ description: 'The maximum number of attempts: 1–100. 3 by default.' }),
-    runAt: t.field({ type: 'DateTime', description: 'The job does not start before this time. Now by default.' }),
-    idempotencyKey: t.string({
-      description: 'A second call with the same key returns the job of the first call: 1–128 characters.',
+  },
+  {
+    scope: 'jobs:write',
+    description: 'Creates a job.',
+    transaction: false,
+    resolve: (_root, { input }, context) => createJob(context, input),
+  },
+  {
+    outputFields: (t) => ({
+      job: t.field({
+        type: Job,
+        description: 'The new job, or the job that has the `idempotencyKey`.',
+        resolve: (job) => job,
+      }),
     }),
-  }),
-  results: [{ field: 'job', type: Job, description: 'The new job, or the job that has the `idempotencyKey`.' }],
-  transaction: false,
-  run: createJob,
-})
+  },
+)
 
-defineBulkMutation('createJobs', createJobMutation, {
+builder.bulkWriteField('createJobs', createJobField, {
   description: 'Creates jobs.',
   inputsDescription: 'The jobs to create',
-  run: createJobs,
+  resolve: (_root, { inputs }, context) => createJobs(context, inputs),
 })
 
-defineMutation('cancelJob', {
-  scope: 'jobs:write',
-  description: 'Cancels a job that waits or runs. A finished job is rejected with CONFLICT.',
-  inputDescription: 'The job to cancel.',
-  input: inputWithId('job'),
-  results: [{ field: 'job', type: Job, description: 'The cancelled job.', scope: 'jobs:read' }],
-  transaction: false,
-  run: cancelJob,
-})
+builder.writeField(
+  'cancelJob',
+  { description: 'The job to cancel.', inputFields: inputWithId('job') },
+  {
+    scope: 'jobs:write',
+    description: 'Cancels a job that waits or runs. A finished job is rejected with CONFLICT.',
+    transaction: false,
+    resolve: (_root, { input }, context) => cancelJob(context, input),
+  },
+  {
+    outputFields: (t) => ({
+      job: t.field({ type: Job, description: 'The cancelled job.', scope: 'jobs:read', resolve: (job) => job }),
+    }),
+  },
+)
 
-defineMutation('retryJob', {
-  scope: 'jobs:write',
-  description:
-    'Makes a failed or cancelled job due again, with its remaining attempts, but at least one. A job in another ' +
-    'state is rejected with CONFLICT.',
-  inputDescription: 'The job to retry.',
-  input: inputWithId('job'),
-  results: [{ field: 'job', type: Job, description: 'The job.', scope: 'jobs:read' }],
-  transaction: false,
-  run: retryJob,
-})
+builder.writeField(
+  'retryJob',
+  { description: 'The job to retry.', inputFields: inputWithId('job') },
+  {
+    scope: 'jobs:write',
+    description:
+      'Makes a failed or cancelled job due again, with its remaining attempts, but at least one. A job in another ' +
+      'state is rejected with CONFLICT.',
+    transaction: false,
+    resolve: (_root, { input }, context) => retryJob(context, input),
+  },
+  {
+    outputFields: (t) => ({
+      job: t.field({ type: Job, description: 'The job.', scope: 'jobs:read', resolve: (job) => job }),
+    }),
+  },
+)
 
 // The mutations of workers outside of this process.
 
@@ -346,80 +369,121 @@ const heldJob = (t: InputFields) => ({
   }),
 })
 const leaseSecondsDescription = 'The duration of the lease from now: 1–3600 seconds. 60 by default.'
-const theJob = { field: 'job', type: Job, description: 'The job.' }
+const outputJob = {
+  outputFields: (t: OutputFields<JobRow>) => ({
+    job: t.field({ type: Job, description: 'The job.', resolve: (job) => job }),
+  }),
+}
 
-defineMutation('claimJobs', {
-  scope: 'jobs:work',
-  description: 'Claims due jobs and starts them. No other worker gets them before the lease expires.',
-  inputDescription: 'The jobs to claim.',
-  input: (t) => ({
-    jobTypes: t.stringList({
-      required: true,
-      description:
-        'The types that the worker can handle: at most 50, in any order. Each gets an equal part of the limit, as far as it has due jobs.',
+builder.writeField(
+  'claimJobs',
+  {
+    description: 'The jobs to claim.',
+    inputFields: (t) => ({
+      jobTypes: t.stringList({
+        required: true,
+        description:
+          'The types that the worker can handle: at most 50, in any order. Each gets an equal part of the limit, as far as it has due jobs.',
+      }),
+      limit: t.int({ description: 'The maximum number of jobs: 1–100. 1 by default.' }),
+      leaseSeconds: t.int({ description: leaseSecondsDescription }),
     }),
-    limit: t.int({ description: 'The maximum number of jobs: 1–100. 1 by default.' }),
-    leaseSeconds: t.int({ description: leaseSecondsDescription }),
-  }),
-  cost: { page: 'input.limit' },
-  results: [{ field: 'leases', type: [JobLease], description: 'The claimed jobs. Empty if none is due.' }],
-  transaction: false,
-  run: claim,
-})
+  },
+  {
+    scope: 'jobs:work',
+    description: 'Claims due jobs and starts them. No other worker gets them before the lease expires.',
+    cost: { page: 'input.limit' },
+    transaction: false,
+    resolve: (_root, { input }, context) => claim(context, input),
+  },
+  {
+    outputFields: (t) => ({
+      leases: t.field({
+        type: [JobLease],
+        description: 'The claimed jobs. Empty if none is due.',
+        resolve: (leases) => leases,
+      }),
+    }),
+  },
+)
 
-defineMutation('extendJobLease', {
-  scope: 'jobs:work',
-  description: 'Extends the lease of a job.',
-  inputDescription: 'The lease to extend.',
-  input: (t) => ({
-    ...heldJob(t),
-    leaseSeconds: t.int({ description: leaseSecondsDescription }),
-  }),
-  results: [{ field: 'lease', type: JobLease, description: 'The extended lease.' }],
-  transaction: false,
-  run: extend,
-})
+builder.writeField(
+  'extendJobLease',
+  {
+    description: 'The lease to extend.',
+    inputFields: (t) => ({
+      ...heldJob(t),
+      leaseSeconds: t.int({ description: leaseSecondsDescription }),
+    }),
+  },
+  {
+    scope: 'jobs:work',
+    description: 'Extends the lease of a job.',
+    transaction: false,
+    resolve: (_root, { input }, context) => extend(context, input),
+  },
+  {
+    outputFields: (t) => ({
+      lease: t.field({ type: JobLease, description: 'The extended lease.', resolve: (lease) => lease }),
+    }),
+  },
+)
 
-defineMutation('reportJobProgress', {
-  scope: 'jobs:work',
-  description: 'Reports the progress of a job to its subscribers.',
-  inputDescription: 'The progress.',
-  input: (t) => ({
-    ...heldJob(t),
-    progress: t.float({ required: true, description: 'The progress from 0 to 1.' }),
-    message: t.string({ description: 'What the worker is doing: at most 2,000 characters.' }),
-  }),
-  results: [theJob],
-  transaction: false,
-  run: report,
-})
+builder.writeField(
+  'reportJobProgress',
+  {
+    description: 'The progress.',
+    inputFields: (t) => ({
+      ...heldJob(t),
+      progress: t.float({ required: true, description: 'The progress from 0 to 1.' }),
+      message: t.string({ description: 'What the worker is doing: at most 2,000 characters.' }),
+    }),
+  },
+  {
+    scope: 'jobs:work',
+    description: 'Reports the progress of a job to its subscribers.',
+    transaction: false,
+    resolve: (_root, { input }, context) => report(context, input),
+  },
+  outputJob,
+)
 
-defineMutation('completeJob', {
-  scope: 'jobs:work',
-  description: 'Marks a running job as succeeded.',
-  inputDescription: 'The result.',
-  input: (t) => ({
-    ...heldJob(t),
-    result: t.field({ type: 'JSONObject', description: 'The output of the job.' }),
-  }),
-  results: [theJob],
-  transaction: false,
-  run: complete,
-})
+builder.writeField(
+  'completeJob',
+  {
+    description: 'The result.',
+    inputFields: (t) => ({
+      ...heldJob(t),
+      result: t.field({ type: 'JSONObject', description: 'The output of the job.' }),
+    }),
+  },
+  {
+    scope: 'jobs:work',
+    description: 'Marks a running job as succeeded.',
+    transaction: false,
+    resolve: (_root, { input }, context) => complete(context, input),
+  },
+  outputJob,
+)
 
-defineMutation('failJob', {
-  scope: 'jobs:work',
-  description:
-    'Reports that an attempt failed. If the failure is retryable and attempts are left, the job waits for the next one, ' +
-    'with a delay that grows each time; otherwise it fails.',
-  inputDescription: 'The failure.',
-  input: (t) => ({
-    ...heldJob(t),
-    code: t.string({ required: true, description: 'The error code: at most 64 characters.' }),
-    message: t.string({ required: true, description: 'The error message: at most 2,000 characters.' }),
-    retryable: t.boolean({ description: 'Whether another attempt can succeed. True by default.' }),
-  }),
-  results: [theJob],
-  transaction: false,
-  run: fail,
-})
+builder.writeField(
+  'failJob',
+  {
+    description: 'The failure.',
+    inputFields: (t) => ({
+      ...heldJob(t),
+      code: t.string({ required: true, description: 'The error code: at most 64 characters.' }),
+      message: t.string({ required: true, description: 'The error message: at most 2,000 characters.' }),
+      retryable: t.boolean({ description: 'Whether another attempt can succeed. True by default.' }),
+    }),
+  },
+  {
+    scope: 'jobs:work',
+    description:
+      'Reports that an attempt failed. If the failure is retryable and attempts are left, the job waits for the next one, ' +
+      'with a delay that grows each time; otherwise it fails.',
+    transaction: false,
+    resolve: (_root, { input }, context) => fail(context, input),
+  },
+  outputJob,
+)

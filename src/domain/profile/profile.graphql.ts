@@ -1,17 +1,15 @@
 import { maxPageSize } from '../../engine/db/read/page.ts'
+import { asParent } from '../../engine/db/read/relation.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
-import { defineBulkMutation } from '../../engine/graphql/schema/bulk-mutation.ts'
 import { requireShortList } from '../../engine/graphql/schema/connection.ts'
 import { pointsOfScan } from '../../engine/graphql/schema/field-metadata.ts'
-import { addExistence, addNullConditions, defineFilter, withText } from '../../engine/graphql/schema/filter.ts'
-import { addLogic, addRelation } from '../../engine/graphql/schema/filter-tree.ts'
-import { defineList } from '../../engine/graphql/schema/list.ts'
-import { defineMutation, expectedUpdatedAt, ifUnchanged } from '../../engine/graphql/schema/mutation.ts'
+import { withText } from '../../engine/graphql/schema/filter-fields.ts'
 import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
-import { defineOrder } from '../../engine/graphql/schema/order.ts'
-import { listArgs, listQuery, loadRows } from '../../engine/graphql/schema/relation-fields.ts'
+import { listArgs, listQuery } from '../../engine/graphql/schema/related-list.ts'
+import { plannedLoaders } from '../../engine/graphql/schema/related-rows.ts'
 import type { JsonObject } from '../../engine/graphql/schema/scalars.ts'
-import { countsOf, defineStats, groups, numbers, rowCount, type Stats } from '../../engine/graphql/schema/stats.ts'
+import { countsOf, groups, numbers, rowCount, type Stats } from '../../engine/graphql/schema/stats.ts'
+import { expectedUpdatedAt, ifUnchanged } from '../../engine/graphql/schema/write-field.ts'
 import { Account, AccountFilter } from '../account/account.graphql.ts'
 import { accountById } from '../account/account.ts'
 import { emailRecordById, emailRecordIds } from '../email-record/email-record.ts'
@@ -151,108 +149,126 @@ builder.queryField('profiles', (t) =>
     description: `Returns the profiles of up to ${maxPageSize} accounts, in the order of the ids. Each profile is returned once, and unknown ids are ignored.`,
     args: { accountIds: t.arg.idList({ required: true, description: 'The ids of the accounts.' }) },
     root: { model: 'Profile', ids: 'accountIds' },
-    resolve: async (_, { accountIds }, { loaders }) => {
+    async resolve(_, { accountIds }, context, info) {
       requireShortList(accountIds, 'accountIds')
-      return (await loadRows(loaders, profileOfAccount, [...new Set(accountIds)])).filter((profile) => profile !== null)
+      const loaders = plannedLoaders(context, info)
+      const rows = await loaders.loadAll(profileOfAccount, [...new Set(accountIds)])
+      return rows.filter((profile) => profile !== null).map(asParent<'Profile'>)
     },
   }),
 )
 
-const ProfileFilter = defineFilter('Profile', 'profiles', (f) => ({
-  ids: f.ids({ description: 'The profile has one of these ids.', where: (values) => ({ id: { in: values } }) }),
-  platform: f.text({
-    description: 'The platform in upper case.',
-    isScan: true,
-    where: (value) => ({ platform: value }),
-  }),
-  platforms: f.texts({
-    description: 'One of these platforms.',
-    isScan: true,
-    where: (values) => ({ platform: { in: values } }),
-  }),
-  country: f.text({ description: 'The country code.', isScan: true, where: (value) => ({ country: value }) }),
-  countries: f.texts({
-    description: 'One of these country codes.',
-    isScan: true,
-    where: (values) => ({ country: { in: values } }),
-  }),
-  category: f.text({ description: 'The category or niche.', isScan: true, where: (value) => ({ category: value }) }),
-  categories: f.texts({
-    description: 'One of these categories.',
-    isScan: true,
-    where: (values) => ({ category: { in: values } }),
-  }),
-  search: f.text({
-    description: 'A part of the user name, the full name or the display name. Case is ignored.',
-    isScan: true,
-    where: (text) => withText(text, 'username', 'fullName', 'displayName'),
-  }),
-  verified: f.boolean({
-    description: 'Whether the platform has verified the profile.',
-    isScan: true,
-    where: (value) => ({ verified: value }),
-  }),
-  followersMin: f.count({
-    description: 'At least this number of followers.',
-    isScan: true,
-    where: (gte) => ({ followersCount: { gte } }),
-  }),
-  followersMax: f.count({
-    description: 'At most this number of followers.',
-    isScan: true,
-    where: (lte) => ({ followersCount: { lte } }),
-  }),
-  updatedAfter: f.time({ description: 'Changed after this time.', where: (gt) => ({ updatedAt: { gt } }) }),
-}))
-addLogic(ProfileFilter)
-addNullConditions(ProfileFilter, ['username', 'url', 'gender', 'fullName', 'firstName', 'lastName', 'nickName'])
-addNullConditions(ProfileFilter, ['displayName', 'description', 'profilePictureUrl', 'websiteUrl', 'verified'])
-addNullConditions(ProfileFilter, ['dateOfBirth'], { scope: 'contacts:read' })
-addNullConditions(ProfileFilter, ['category', 'country'])
-addNullConditions(ProfileFilter, ['followersCount', 'followingCount', 'subscribersCount', 'contentsCount'])
-addNullConditions(ProfileFilter, ['watchTimeInHours', 'joinedAt'])
-addRelation(ProfileFilter, 'account', AccountFilter, {
-  description: 'The account of the profile.',
-  scope: 'users:read',
-  where: (account) => ({ account }),
-})
-addExistence(AccountFilter, 'hasProfile', {
-  description: 'Whether the account has a profile.',
-  scope: 'profiles:read',
-  where: (hasProfile) => ({ profile: hasProfile ? { isNot: null } : null }),
-})
-addRelation(AccountFilter, 'profile', ProfileFilter, {
-  description: 'The profile of the account. An account without a profile is not selected.',
-  scope: 'profiles:read',
-  where: (profile) => ({ profile }),
-})
-
-const profiles = {
-  model: 'Profile',
-  type: Profile,
+const ProfileFilter = builder.filter('Profile', {
   plural: 'profiles',
-  scope: 'profiles:read',
-  selection: {
-    filter: ProfileFilter,
-    order: defineOrder(
-      'Profile',
-      'profiles',
-      {
-        FOLLOWERS_COUNT: {
-          description: 'The number of followers. Profiles without a number come last.',
-          orderBy: (sort) => ({ followersCount: { sort, nulls: 'last' } }),
-        },
-        UPDATED_AT: { description: 'The time of the last change.', orderBy: (sort) => ({ updatedAt: sort }) },
-      },
-      { field: 'FOLLOWERS_COUNT', direction: 'DESC' },
-    ),
-    defaultOrder: 'Most followers first',
+  fields: (t) => ({
+    ids: t.idList({ description: 'The profile has one of these ids.', where: (values) => ({ id: { in: values } }) }),
+    platform: t.string({
+      description: 'The platform in upper case.',
+      isScan: true,
+      where: (value) => ({ platform: value }),
+    }),
+    platforms: t.stringList({
+      description: 'One of these platforms.',
+      isScan: true,
+      where: (values) => ({ platform: { in: values } }),
+    }),
+    country: t.string({ description: 'The country code.', isScan: true, where: (value) => ({ country: value }) }),
+    countries: t.stringList({
+      description: 'One of these country codes.',
+      isScan: true,
+      where: (values) => ({ country: { in: values } }),
+    }),
+    category: t.string({
+      description: 'The category or niche.',
+      isScan: true,
+      where: (value) => ({ category: value }),
+    }),
+    categories: t.stringList({
+      description: 'One of these categories.',
+      isScan: true,
+      where: (values) => ({ category: { in: values } }),
+    }),
+    search: t.string({
+      description: 'A part of the user name, the full name or the display name. Case is ignored.',
+      isScan: true,
+      where: (text) => withText(text, 'username', 'fullName', 'displayName'),
+    }),
+    verified: t.boolean({
+      description: 'Whether the platform has verified the profile.',
+      isScan: true,
+      where: (value) => ({ verified: value }),
+    }),
+    followersMin: t.count({
+      description: 'At least this number of followers.',
+      isScan: true,
+      where: (gte) => ({ followersCount: { gte } }),
+    }),
+    followersMax: t.count({
+      description: 'At most this number of followers.',
+      isScan: true,
+      where: (lte) => ({ followersCount: { lte } }),
+    }),
+    updatedAfter: t.time({ description: 'Changed after this time.', where: (gt) => ({ updatedAt: { gt } }) }),
+    ...t.logic(),
+    ...t.nulls([
+      'username',
+      'url',
+      'gender',
+      'fullName',
+      'firstName',
+      'lastName',
+      'nickName',
+      'displayName',
+      'description',
+      'profilePictureUrl',
+      'websiteUrl',
+      'verified',
+    ]),
+    ...t.nulls(['dateOfBirth'], { scope: 'contacts:read' }),
+    ...t.nulls(['category', 'country', 'followersCount', 'followingCount', 'subscribersCount', 'contentsCount']),
+    ...t.nulls(['watchTimeInHours', 'joinedAt']),
+    account: t.relation(AccountFilter, {
+      description: 'The account of the profile.',
+      scope: 'users:read',
+      where: (account) => ({ account }),
+    }),
+  }),
+})
+
+builder.filterField(AccountFilter, 'hasProfile', (t) =>
+  t.exists({
+    description: 'Whether the account has a profile.',
+    scope: 'profiles:read',
+    where: (hasProfile) => ({ profile: hasProfile ? { isNot: null } : null }),
+  }),
+)
+builder.filterField(AccountFilter, 'profile', (t) =>
+  t.relation(ProfileFilter, {
+    description: 'The profile of the account. An account without a profile is not selected.',
+    scope: 'profiles:read',
+    where: (profile) => ({ profile }),
+  }),
+)
+
+const ProfileOrder = builder.order('Profile', {
+  plural: 'profiles',
+  fields: {
+    FOLLOWERS_COUNT: {
+      description: 'The number of followers. Profiles without a number come last.',
+      orderBy: (sort) => ({ followersCount: { sort, nulls: 'last' } }),
+    },
+    UPDATED_AT: { description: 'The time of the last change.', orderBy: (sort) => ({ updatedAt: sort }) },
   },
-} as const
+  byDefault: { field: 'FOLLOWERS_COUNT', direction: 'DESC', description: 'Most followers first' },
+})
 
-defineList('searchProfiles', { ...profiles, description: "Lists your tenant's profiles." })
+const profiles = builder.list(Profile, { plural: 'profiles', filter: ProfileFilter, order: ProfileOrder })
 
-defineLiveList('searchProfiles', profiles)
+builder.queryField('searchProfiles', (t) =>
+  t.list(profiles, { scope: 'profiles:read', description: "Lists your tenant's profiles." }),
+)
+
+defineLiveList('searchProfiles', profiles, 'profiles:read')
 
 const EmailRecord = builder.prismaObject('EmailRecord', {
   scope: 'inherited',
@@ -309,53 +325,72 @@ const EmailInput = builder.inputType('EmailInput', {
   }),
 })
 
-const syncProfileMutation = defineMutation('syncProfile', {
-  scope: 'users:write',
-  description: 'Creates or changes the profile of an account and its emails, in one transaction.',
-  inputDescription: 'The profile.',
-  inputRules: 'Absent fields keep their value, null clears it, and a list replaces the list.',
-  input: (t) => ({
-    accountId: t.id({ required: true, description: 'The id of the account.' }),
-    username: t.string({ description: 'The user name on the platform: up to 500 characters.' }),
-    url: t.string({ description: 'The URL of the profile on the platform: absolute, http or https.' }),
-    gender: t.string({ description: "The owner's gender in upper case, such as `FEMALE`: up to 64 characters." }),
-    fullName: t.string({ description: "The owner's full name: up to 500 characters." }),
-    firstName: t.string({ description: "The owner's first name: up to 500 characters." }),
-    lastName: t.string({ description: "The owner's last name: up to 500 characters." }),
-    nickName: t.string({ description: "The owner's nickname: up to 500 characters." }),
-    displayName: t.string({ description: 'The name that the platform shows: up to 500 characters.' }),
-    description: t.string({ description: 'The description that the owner wrote: up to 10,000 characters.' }),
-    profilePictureUrl: t.string({ description: 'The URL of the picture: absolute, http or https.' }),
-    dateOfBirth: t.field({ type: 'Date', description: "The owner's date of birth." }),
-    category: t.string({ description: 'The category or niche: up to 500 characters.' }),
-    websiteUrl: t.string({ description: "The URL of the owner's website: absolute, http or https." }),
-    country: t.string({ description: 'The country code, such as `DE`: up to 64 characters.' }),
-    emails: t.field({ type: [EmailInput], description: 'The email addresses: up to 100.' }),
-    phoneNumbers: t.field({ type: ['JSONObject'], description: 'The phone numbers: up to 100, each at most 16 KiB.' }),
-    addresses: t.field({ type: ['JSONObject'], description: 'The postal addresses: up to 100, each at most 16 KiB.' }),
-    followersCount: t.field({ type: 'SafeInt', description: 'The number of followers.' }),
-    followingCount: t.field({ type: 'SafeInt', description: 'The number of accounts that the profile follows.' }),
-    subscribersCount: t.field({ type: 'SafeInt', description: 'The number of subscribers.' }),
-    contentsCount: t.field({ type: 'SafeInt', description: 'The number of posted items.' }),
-    watchTimeInHours: t.float({ description: 'The total watch time of the content, in hours.' }),
-    joinedAt: t.field({ type: 'DateTime', description: 'The time when the profile was created on the platform.' }),
-    verified: t.boolean({ description: 'Whether the platform has verified the profile.' }),
-    unsupportedFields: t.stringList({
-      description: 'The names of the fields above that the platform does not provide, such as `watchTimeInHours`.',
+const syncProfileField = builder.writeField(
+  'syncProfile',
+  {
+    description: 'The profile.',
+    rules: 'Absent fields keep their value, null clears it, and a list replaces the list.',
+    inputFields: (t) => ({
+      accountId: t.id({ required: true, description: 'The id of the account.' }),
+      username: t.string({ description: 'The user name on the platform: up to 500 characters.' }),
+      url: t.string({ description: 'The URL of the profile on the platform: absolute, http or https.' }),
+      gender: t.string({ description: "The owner's gender in upper case, such as `FEMALE`: up to 64 characters." }),
+      fullName: t.string({ description: "The owner's full name: up to 500 characters." }),
+      firstName: t.string({ description: "The owner's first name: up to 500 characters." }),
+      lastName: t.string({ description: "The owner's last name: up to 500 characters." }),
+      nickName: t.string({ description: "The owner's nickname: up to 500 characters." }),
+      displayName: t.string({ description: 'The name that the platform shows: up to 500 characters.' }),
+      description: t.string({ description: 'The description that the owner wrote: up to 10,000 characters.' }),
+      profilePictureUrl: t.string({ description: 'The URL of the picture: absolute, http or https.' }),
+      dateOfBirth: t.field({ type: 'Date', description: "The owner's date of birth." }),
+      category: t.string({ description: 'The category or niche: up to 500 characters.' }),
+      websiteUrl: t.string({ description: "The URL of the owner's website: absolute, http or https." }),
+      country: t.string({ description: 'The country code, such as `DE`: up to 64 characters.' }),
+      emails: t.field({ type: [EmailInput], description: 'The email addresses: up to 100.' }),
+      phoneNumbers: t.field({
+        type: ['JSONObject'],
+        description: 'The phone numbers: up to 100, each at most 16 KiB.',
+      }),
+      addresses: t.field({
+        type: ['JSONObject'],
+        description: 'The postal addresses: up to 100, each at most 16 KiB.',
+      }),
+      followersCount: t.field({ type: 'SafeInt', description: 'The number of followers.' }),
+      followingCount: t.field({ type: 'SafeInt', description: 'The number of accounts that the profile follows.' }),
+      subscribersCount: t.field({ type: 'SafeInt', description: 'The number of subscribers.' }),
+      contentsCount: t.field({ type: 'SafeInt', description: 'The number of posted items.' }),
+      watchTimeInHours: t.float({ description: 'The total watch time of the content, in hours.' }),
+      joinedAt: t.field({ type: 'DateTime', description: 'The time when the profile was created on the platform.' }),
+      verified: t.boolean({ description: 'Whether the platform has verified the profile.' }),
+      unsupportedFields: t.stringList({
+        description: 'The names of the fields above that the platform does not provide, such as `watchTimeInHours`.',
+      }),
+      ...expectedUpdatedAt('profile')(t),
     }),
-    ...expectedUpdatedAt('profile')(t),
-  }),
-  restrictions: ifUnchanged,
-  results: [
-    { field: 'profile', type: Profile, description: 'The profile.', scope: 'profiles:read', current: 'instead' },
-  ],
-  run: syncProfile,
-})
+  },
+  {
+    scope: 'users:write',
+    description: 'Creates or changes the profile of an account and its emails, in one transaction.',
+    restrictions: ifUnchanged,
+    resolve: (_root, { input }, context) => syncProfile(context, input),
+  },
+  {
+    outputFields: (t) => ({
+      profile: t.field({
+        type: Profile,
+        description: 'The profile.',
+        scope: 'profiles:read',
+        current: 'instead',
+        resolve: (profile) => profile,
+      }),
+    }),
+  },
+)
 
-defineBulkMutation('syncProfiles', syncProfileMutation, {
+builder.bulkWriteField('syncProfiles', syncProfileField, {
   description: 'Creates or changes the profiles of accounts and their emails.',
   inputsDescription: 'The profiles',
-  run: syncProfiles,
+  resolve: (_root, { inputs }, context) => syncProfiles(context, inputs),
 })
 
 type VerifiedCounts = Readonly<Record<'verified' | 'unverified' | 'unknown', number>>
@@ -410,10 +445,6 @@ const ProfileStats = builder.objectRef<Stats>('ProfileStats').implement({
   }),
 })
 
-defineStats('profileStats', {
-  model: 'Profile',
-  type: ProfileStats,
-  filter: ProfileFilter,
-  plural: 'profiles',
-  scope: 'profiles:read',
-})
+builder.queryField('profileStats', (t) =>
+  t.stats({ type: ProfileStats, filter: ProfileFilter, plural: 'profiles', scope: 'profiles:read' }),
+)

@@ -141,7 +141,7 @@ builder.queryField('usage', (t) =>
         const page = await readPageById(args, { isId: isUsageId, name: 'a cursor of usage' }, (window) =>
           context.readUsage(context, (usage) => usage.page({ ...selection, ...window })),
         )
-        return { ...page, range } as never
+        return { ...page, range }
       },
     },
     {

@@ -1,7 +1,7 @@
 import type { AccountStatus as AccountStatusRow } from '../../engine/db/generated/prisma/enums.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
 import { pointsOfScan } from '../../engine/graphql/schema/field-metadata.ts'
-import { countsOf, defineStats, groups, rowCount, type Stats } from '../../engine/graphql/schema/stats.ts'
+import { countsOf, groups, rowCount, type Stats } from '../../engine/graphql/schema/stats.ts'
 import { AccountStatus } from '../account/account.graphql.ts'
 import { accountsOfUser } from '../account/account.ts'
 import { UserFilter } from './user.graphql.ts'
@@ -48,4 +48,6 @@ const UserStats = builder.objectRef<Stats>('UserStats').implement({
   }),
 })
 
-defineStats('userStats', { model: 'User', type: UserStats, filter: UserFilter, plural: 'users', scope: 'users:read' })
+builder.queryField('userStats', (t) =>
+  t.stats({ type: UserStats, filter: UserFilter, plural: 'users', scope: 'users:read' }),
+)

@@ -2,10 +2,8 @@ import { newestFirst } from '../../engine/db/read/order.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
 import { readPage, readPageRequest } from '../../engine/graphql/schema/connection.ts'
 import { pointsOfScan, pointsOfShortStatement } from '../../engine/graphql/schema/field-metadata.ts'
-import { defineFilter } from '../../engine/graphql/schema/filter.ts'
-import { defineList } from '../../engine/graphql/schema/list.ts'
-import { defineMutation, inputWithId } from '../../engine/graphql/schema/mutation.ts'
 import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
+import { inputWithId, type OutputFields } from '../../engine/graphql/schema/write-field.ts'
 import { EventType } from '../event/event.graphql.ts'
 import type { EventType as EventTypeName } from '../event/event.ts'
 import {
@@ -67,13 +65,9 @@ builder.queryField('webhook', (t) =>
   }),
 )
 
-defineList('webhooks', {
-  model: 'Webhook',
-  type: Webhook,
-  plural: 'webhooks',
-  scope,
-  description: "Lists your tenant's webhooks.",
-})
+const webhooks = builder.list(Webhook, { plural: 'webhooks' })
+
+builder.queryField('webhooks', (t) => t.list(webhooks, { scope, description: "Lists your tenant's webhooks." }))
 
 const WebhookDeliveryStatus = builder.enumType('WebhookDeliveryStatus', {
   description: 'The state of a delivery.',
@@ -118,18 +112,21 @@ const WebhookDelivery = builder.prismaObject('WebhookDelivery', {
   }),
 })
 
-const DeliveryFilter = defineFilter('WebhookDelivery', 'deliveries', (f) => ({
-  status: f.value(WebhookDeliveryStatus, {
-    description: 'The state.',
-    isScan: true,
-    where: (value) => ({ status: value }),
+const DeliveryFilter = builder.filter('WebhookDelivery', {
+  plural: 'deliveries',
+  fields: (t) => ({
+    status: t.enum(WebhookDeliveryStatus, {
+      description: 'The state.',
+      isScan: true,
+      where: (value) => ({ status: value }),
+    }),
+    statuses: t.enumList(WebhookDeliveryStatus, {
+      description: 'One of these states.',
+      isScan: true,
+      where: (values) => ({ status: { in: values } }),
+    }),
   }),
-  statuses: f.values(WebhookDeliveryStatus, {
-    description: 'One of these states.',
-    isScan: true,
-    where: (values) => ({ status: { in: values } }),
-  }),
-}))
+})
 
 builder.prismaObjectField(Webhook, 'deliveries', (t) =>
   t.connection(
@@ -139,8 +136,7 @@ builder.prismaObjectField(Webhook, 'deliveries', (t) =>
       description: 'The deliveries to the webhook, newest first. They are kept as long as their events.',
       // A statement for each webhook.
       cost: {
-        extra: ({ filter }) =>
-          DeliveryFilter.isScan((filter ?? {}) as object) ? pointsOfScan : pointsOfShortStatement,
+        extra: ({ filter }) => (DeliveryFilter.isScan(filter ?? {}) ? pointsOfScan : pointsOfShortStatement),
       },
       args: { filter: t.arg({ type: DeliveryFilter.type, description: 'Selects deliveries. All by default.' }) },
       resolve: ({ id }, { filter, ...args }, context) => {
@@ -148,7 +144,7 @@ builder.prismaObjectField(Webhook, 'deliveries', (t) =>
         const list = { name: `deliveries of ${id}`, order: newestFirst }
         const page = readPageRequest(args, list)
         const where = { AND: [{ webhookId: id }, DeliveryFilter.whereOf(filter ?? {}, context)] }
-        return readPage(loaders, 'WebhookDelivery', list, page, where) as never
+        return readPage(loaders, 'WebhookDelivery', list, page, where)
       },
     },
     { name: 'WebhookDeliveryConnection', scope: 'inherited', description: 'A page of deliveries.' },
@@ -165,71 +161,97 @@ const describe = {
   description: 'What the webhook is for: 1–500 characters.',
 }
 
-const withSecret = (description: string) => [
-  { field: 'webhook', type: Webhook, description, value: ({ webhook }: WebhookSecret) => webhook },
+const withSecret = (description: string) => ({
+  outputFields: (t: OutputFields<WebhookSecret>) => ({
+    webhook: t.field({ type: Webhook, description, resolve: ({ webhook }) => webhook }),
+    secret: t.string({
+      description: 'The secret that verifies the signatures: `whsec_…`. It is shown only now.',
+      resolve: ({ secret }) => secret,
+    }),
+  }),
+})
+
+builder.writeField(
+  'createWebhook',
   {
-    field: 'secret',
-    type: 'String' as const,
-    description: 'The secret that verifies the signatures: `whsec_…`. It is shown only now.',
-    value: ({ secret }: WebhookSecret) => secret,
+    description: 'The webhook to create.',
+    inputFields: (t) => ({
+      url: t.string({ required: true, description: describe.url }),
+      eventTypes: t.field({ type: [EventType], required: true, description: `${describe.eventTypes} At least one.` }),
+      query: t.string({ description: describe.query }),
+      description: t.string({ description: describe.description }),
+    }),
   },
-]
+  {
+    scope,
+    description: `Creates a webhook. A tenant can have ${maxWebhooks}. It stops working when the API key that created it is revoked or expires.`,
+    isSecret: true,
+    prepare: (input, context) => checkWebhook(context, input),
+    resolve: (_root, { input }, context) => createWebhook(context, input),
+  },
+  withSecret('The new webhook.'),
+)
 
-defineMutation('createWebhook', {
-  scope,
-  description: `Creates a webhook. A tenant can have ${maxWebhooks}. It stops working when the API key that created it is revoked or expires.`,
-  inputDescription: 'The webhook to create.',
-  input: (t) => ({
-    url: t.string({ required: true, description: describe.url }),
-    eventTypes: t.field({ type: [EventType], required: true, description: `${describe.eventTypes} At least one.` }),
-    query: t.string({ description: describe.query }),
-    description: t.string({ description: describe.description }),
-  }),
-  isSecret: true,
-  results: withSecret('The new webhook.'),
-  prepare: checkWebhook,
-  run: createWebhook,
-})
+builder.writeField(
+  'updateWebhook',
+  {
+    description: 'The changes.',
+    rules: 'Absent fields keep their value.',
+    inputFields: (t) => ({
+      id: t.id({ required: true, description: 'The id of the webhook.' }),
+      url: t.string({ description: `${describe.url} Not null.` }),
+      eventTypes: t.field({ type: [EventType], description: `${describe.eventTypes} Not null.` }),
+      query: t.string({ description: `${describe.query} Null clears it.` }),
+      description: t.string({ description: `${describe.description} Null clears it.` }),
+      enabled: t.boolean({ description: 'Whether events are sent. Not null.' }),
+    }),
+  },
+  {
+    scope,
+    description:
+      'Changes, disables or enables a webhook. After a change of `url` or `query`, and after `enabled: true`, the webhook has the scopes of the ' +
+      'key of this request, and ends with it. After it was enabled again, it first receives the events that it has missed.',
+    prepare: (input, context) => checkWebhook(context, input),
+    resolve: (_root, { input }, context) => updateWebhook(context, input),
+  },
+  {
+    outputFields: (t) => ({
+      webhook: t.field({ type: Webhook, description: 'The changed webhook.', resolve: (webhook) => webhook }),
+    }),
+  },
+)
 
-defineMutation('updateWebhook', {
-  scope,
-  description:
-    'Changes, disables or enables a webhook. After a change of `url` or `query`, and after `enabled: true`, the webhook has the scopes of the ' +
-    'key of this request, and ends with it. After it was enabled again, it first receives the events that it has missed.',
-  inputDescription: 'The changes.',
-  inputRules: 'Absent fields keep their value.',
-  input: (t) => ({
-    id: t.id({ required: true, description: 'The id of the webhook.' }),
-    url: t.string({ description: `${describe.url} Not null.` }),
-    eventTypes: t.field({ type: [EventType], description: `${describe.eventTypes} Not null.` }),
-    query: t.string({ description: `${describe.query} Null clears it.` }),
-    description: t.string({ description: `${describe.description} Null clears it.` }),
-    enabled: t.boolean({ description: 'Whether events are sent. Not null.' }),
-  }),
-  results: [{ field: 'webhook', type: Webhook, description: 'The changed webhook.' }],
-  prepare: checkWebhook,
-  run: updateWebhook,
-})
+builder.writeField(
+  'deleteWebhook',
+  { description: 'The webhook to delete.', inputFields: inputWithId('webhook') },
+  {
+    scope,
+    description: 'Deletes a webhook and its deliveries.',
+    transaction: false,
+    resolve: (_root, { input }, context) => deleteWebhook(context, input),
+  },
+  {
+    outputFields: (t) => ({
+      deletedWebhookId: t.field({
+        type: 'ID',
+        description: 'The id of the deleted webhook.',
+        resolve: (deletedWebhookId) => deletedWebhookId,
+      }),
+    }),
+  },
+)
 
-defineMutation('deleteWebhook', {
-  scope,
-  description: 'Deletes a webhook and its deliveries.',
-  inputDescription: 'The webhook to delete.',
-  input: inputWithId('webhook'),
-  results: [{ field: 'deletedWebhookId', type: 'ID', description: 'The id of the deleted webhook.' }],
-  transaction: false,
-  run: deleteWebhook,
-})
-
-defineMutation('rotateWebhookSecret', {
-  scope,
-  description: 'Gives a webhook a new secret. For 24 hours deliveries are also signed with the one before.',
-  inputDescription: 'The webhook whose secret is rotated.',
-  input: inputWithId('webhook'),
-  isSecret: true,
-  results: withSecret('The webhook.'),
-  run: rotateWebhookSecret,
-})
+builder.writeField(
+  'rotateWebhookSecret',
+  { description: 'The webhook whose secret is rotated.', inputFields: inputWithId('webhook') },
+  {
+    scope,
+    description: 'Gives a webhook a new secret. For 24 hours deliveries are also signed with the one before.',
+    isSecret: true,
+    resolve: (_root, { input }, context) => rotateWebhookSecret(context, input),
+  },
+  withSecret('The webhook.'),
+)
 
 const EventsToRedeliver = builder.inputType('EventsToRedeliver', {
   description: 'Which events are sent again, by exactly one of the fields.',
@@ -240,17 +262,26 @@ const EventsToRedeliver = builder.inputType('EventsToRedeliver', {
   }),
 })
 
-defineMutation('redeliverEvents', {
-  scope,
-  description: 'Sends events to a webhook again.',
-  inputDescription: 'The events.',
-  input: (t) => ({
-    webhookId: t.id({ required: true, description: 'The id of the webhook.' }),
-    events: t.field({ type: EventsToRedeliver, description: 'The events. Required without `after` and `eventIds`.' }),
-    after: t.id({ description: 'The field of `events`.', deprecationReason: 'Use `events`.' }),
-    eventIds: t.idList({ description: 'The field of `events`.', deprecationReason: 'Use `events`.' }),
-  }),
-  cost: { extra: () => pointsOfScan },
-  results: [{ field: 'webhook', type: Webhook, description: 'The webhook.' }],
-  run: redeliverEvents,
-})
+builder.writeField(
+  'redeliverEvents',
+  {
+    description: 'The events.',
+    inputFields: (t) => ({
+      webhookId: t.id({ required: true, description: 'The id of the webhook.' }),
+      events: t.field({ type: EventsToRedeliver, description: 'The events. Required without `after` and `eventIds`.' }),
+      after: t.id({ description: 'The field of `events`.', deprecationReason: 'Use `events`.' }),
+      eventIds: t.idList({ description: 'The field of `events`.', deprecationReason: 'Use `events`.' }),
+    }),
+  },
+  {
+    scope,
+    description: 'Sends events to a webhook again.',
+    cost: { extra: () => pointsOfScan },
+    resolve: (_root, { input }, context) => redeliverEvents(context, input),
+  },
+  {
+    outputFields: (t) => ({
+      webhook: t.field({ type: Webhook, description: 'The webhook.', resolve: (webhook) => webhook }),
+    }),
+  },
+)

@@ -39,8 +39,11 @@ const [apolloName, apolloVersion] = ['apollographql-client-name', 'apollographql
 /** The headers, or entries of the payload of a WebSocket, in which the client names itself. */
 export function clientHeaders(sent: Readonly<Record<string, unknown>>): Record<string, string> {
   const names: readonly string[] = [name, version, apolloName, apolloVersion]
-  const entries = Object.entries(sent).map(([key, value]) => [key.toLowerCase(), value] as const)
-  return Object.fromEntries(entries.filter(([key, value]) => names.includes(key) && typeof value === 'string')) as never
+  const entries = Object.entries(sent).flatMap(([given, value]) => {
+    const key = given.toLowerCase()
+    return names.includes(key) && typeof value === 'string' ? [[key, value] as const] : []
+  })
+  return Object.fromEntries(entries)
 }
 
 /**

@@ -6,6 +6,14 @@ export type IdField<M extends Model> = Extract<keyof Row<M>, 'id' | `${string}Id
 /** A row with the only field that is always read: its id. Other fields are read if the operation needs them. */
 export type SelectedRow<M extends Model> = Pick<Row<M>, 'id'>
 
+/**
+ * A row as the parent of fields, which Pothos types as a whole row. A resolver reads only the column of its own name or
+ * an id from which a relation starts, so it never reads a missing column (test/graphql/field-names.test.ts).
+ */
+export function asParent<M extends Model>(row: SelectedRow<M>): Row<M> {
+  return row as Row<M>
+}
+
 /** A read of rows by an id: the row that has it, or all rows that have it. A resource declares its relations once. */
 export interface Relation<M extends Model = Model, Result = unknown> {
   readonly kind: 'one' | 'many'

@@ -20,7 +20,15 @@ import { type OperationRequest, type OperationResponse, refusalOf } from './exec
 import { DocumentError } from './prepare/bounds.ts'
 import type { Preparation, PreparedOperation } from './prepare/prepare.ts'
 import type { createResponseMemory } from './response-memory.ts'
-import { type DocumentRequest, GatewayContext, type GatewayPlugin, type Results, type Run, requestOf } from './run.ts'
+import {
+  type DocumentRequest,
+  GatewayContext,
+  type GatewayPlugin,
+  type PluginContext,
+  type Results,
+  type Run,
+  requestOf,
+} from './run.ts'
 import type { Subscribe, SubscriptionRequest } from './subscribe.ts'
 import { type KeptResponse, WrittenResult } from './written-result.ts'
 
@@ -131,7 +139,8 @@ function compose<Result>(wraps: readonly Wrap<Result>[]) {
     (next, wrap) => (run) => wrap(run, () => next(run)),
     noNext,
   )
-  return ({ contextValue }: Pick<ExecutionArgs, 'contextValue'>) => first(GatewayContext.runOf(contextValue as never))
+  return ({ contextValue }: Pick<ExecutionArgs, 'contextValue'>) =>
+    first(GatewayContext.runOf(contextValue as PluginContext))
 }
 
 /**

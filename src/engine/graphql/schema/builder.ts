@@ -1,13 +1,18 @@
 import SchemaBuilder from '@pothos/core'
 import PrismaPlugin from '@pothos/plugin-prisma'
 import RelayPlugin from '@pothos/plugin-relay'
-import type { Context } from '../../context.ts'
-import type PrismaTypes from '../../db/generated/pothos.ts'
 import { getDatamodel } from '../../db/generated/pothos.ts'
 import { maxPageSize } from '../../db/read/page.ts'
 import { defaultPageSize } from './connection.ts'
-import FieldPlugin from './field-plugin.ts'
-import { type JsonObject, scalars } from './scalars.ts'
+import './bulk-write-field.ts'
+import './filter.ts'
+import './list.ts'
+import './order.ts'
+import './related-list.ts'
+import './stats.ts'
+import { scalars } from './scalars.ts'
+import TreesPlugin from './trees-plugin.ts'
+import type { SchemaTypes } from './types.ts'
 
 /**
  * A field whose value can be a promise. graphql-jit awaits only what a resolver returns, and Pothos gives a field that
@@ -19,22 +24,9 @@ const awaited = { extensions: { pothosExposedField: undefined } }
  * The Pothos builder of the schema. The resources define their types with it; domain/schema.graphql.ts builds the
  * schema.
  */
-export const builder = new SchemaBuilder<{
-  Context: Context
-  PrismaTypes: PrismaTypes
-  DefaultFieldNullability: false
-  DefaultEdgesNullability: false
-  DefaultNodeNullability: false
-  Scalars: {
-    ID: { Input: string; Output: string }
-    DateTime: { Input: Date; Output: Date }
-    Date: { Input: Date; Output: Date }
-    JSONObject: { Input: JsonObject; Output: JsonObject }
-    SafeInt: { Input: number; Output: number }
-  }
-}>({
+export const builder = new SchemaBuilder<SchemaTypes>({
   // The last plugin sees a field first.
-  plugins: [FieldPlugin, PrismaPlugin, RelayPlugin],
+  plugins: [TreesPlugin, PrismaPlugin, RelayPlugin],
   defaultFieldNullability: false,
   prisma: {
     client() {

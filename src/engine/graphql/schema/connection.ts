@@ -1,4 +1,5 @@
-import type { Model } from '../../db/data-model.ts'
+import type { PageInfoShape } from '@pothos/plugin-relay'
+import type { Model, Row } from '../../db/data-model.ts'
 import type { Loaders } from '../../db/read/loaders.ts'
 import { type IdWindow, maxPageSize, type PageRequest, windowBeyond, windowOf } from '../../db/read/page.ts'
 import { type FieldError, invalidField, invalidInput } from '../../errors.ts'
@@ -53,10 +54,10 @@ export function readPageRequest(page: ConnectionArguments, list: OrderedList): P
 }
 
 /** A row of a list. It also has the field of the list's order, which the type does not say. */
-type Row = { readonly id: string }
+type ListedRow = { readonly id: string }
 
 /** A row and its cursor, which is created when a field asks for it. */
-class Edge<Node extends Row> {
+class Edge<Node extends ListedRow> {
   readonly node: Node
   private readonly list: OrderedList
 
@@ -75,7 +76,7 @@ class Edge<Node extends Row> {
  * @param hasBeyond whether the list has a row at the cursor `after` or before it, or at the cursor `before` or after
  *   it. It is called when a field asks for it
  */
-export function toConnection<Node extends Row>(
+export function toConnection<Node extends ListedRow>(
   list: OrderedList,
   request: PageRequest,
   rows: readonly Node[],
@@ -92,15 +93,18 @@ export type Side = 'after' | 'before'
  *
  * @param where which rows the list has, as Prisma Client takes it
  */
-export async function readPage(
+export async function readPage<M extends Model>(
   loaders: Pick<Loaders, 'list' | 'hasRow'>,
-  model: Model,
+  model: M,
   list: OrderedList,
   page: PageRequest,
   where: object,
 ) {
   const rows = await loaders.list(model, { where, ...windowOf(page) })
-  return toConnection(list, page, rows, (side) => loaders.hasRow(model, { where, ...windowBeyond(page, side) }))
+  // See `asParent` of relation.ts.
+  return toConnection(list, page, rows as Row<M>[], (side) =>
+    loaders.hasRow(model, { where, ...windowBeyond(page, side) }),
+  )
 }
 
 /**
@@ -110,7 +114,7 @@ export async function readPage(
  *   event`
  * @throws GatewayError BAD_USER_INPUT as {@link readPageRequest} does
  */
-export async function readPageById<Node extends Row>(
+export async function readPageById<Node extends ListedRow>(
   args: ConnectionArguments,
   cursors: { readonly isId: (text: string, side: Side) => boolean; readonly name: string },
   read: (window: IdWindow) => Promise<readonly Node[]>,
@@ -146,7 +150,9 @@ function connectionOf<Node, NodeEdge extends { readonly cursor: string }>(
   const page = rows.slice(0, size)
   if (fromEnd) page.reverse()
   const edges = page.map(edgeOf)
-  return { edges, pageInfo: new PageInfo(request, edges, rows.length > size, hasBeyond) }
+  const pageInfo = new PageInfo(request, edges, rows.length > size, hasBeyond)
+  // Pothos' types have no promises here, but its executors await them (builder.ts).
+  return { edges, pageInfo: pageInfo as typeof pageInfo & PageInfoShape }
 }
 
 /**

@@ -18,10 +18,10 @@ export interface OrderedList {
  */
 export function encodeCursor({ name, order, isUnnamed }: OrderedList, row: { readonly id: string }): string {
   if (isUnnamed && !order.ties) {
-    const text = order.textOf(row as never)
+    const text = order.textOf(row)
     return toBase64Url(order.field === 'createdAt' ? `${text} ${row.id}` : JSON.stringify([order.field, text, row.id]))
   }
-  const values = ordersIn(order).flatMap((one) => [one.field, one.textOf(row as never)])
+  const values = ordersIn(order).flatMap((one) => [one.field, one.textOf(row)])
   return toBase64Url(JSON.stringify([name, ...values, row.id]))
 }
 

@@ -21,9 +21,9 @@ import { type GatewayError, invalidField } from '../../errors.ts'
 import { own } from '../../own.ts'
 import { defaultPageSize } from './connection.ts'
 import { type FieldMetadata, metadataKey, metadataOf, rowsOfParent } from './field-metadata.ts'
-import { withPlan } from './field-plugin.ts'
 import { maskEntries } from './masked.ts'
 import { loadNodesOf } from './node.ts'
+import { plannedLoaders } from './related-rows.ts'
 import { nullability, printSortedSchema, requiresScopes } from './semantic-nullability.ts'
 
 /** A key besides the id: the fields by which other subgraphs can refer to an object. */
@@ -139,11 +139,10 @@ export function extendToSubgraph(schema: GraphQLSchema, entities: Entities, sdl:
         },
       },
       extensions: { [metadataKey]: metadata },
-      resolve: withPlan(async (_, args, given, info) => {
-        const context = given as Context
-        const { representations } = args as Representations
-        return maskEntries(context, info, await loadEntities(entities, representations, context))
-      }),
+      resolve: async (_, { representations }: Representations, context, info) => {
+        const planned = { ...context, loaders: plannedLoaders(context, info) }
+        return maskEntries(context, info, await loadEntities(entities, representations, planned))
+      },
     },
     _service: {
       type: new GraphQLNonNull(service),

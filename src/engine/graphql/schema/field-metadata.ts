@@ -28,7 +28,7 @@ export interface FieldMetadata {
   readonly scope?: FieldScope | undefined
   /** Whether the field is null for viewers without the scope, although it always has a value. */
   readonly isMasked?: boolean
-  /** Whether the field has a value unless it has an error. `FieldPlugin` sets it. */
+  /** Whether the field has a value unless it has an error. `TreesPlugin` sets it. */
   readonly isNullByError?: boolean
   /** Whether the result is a secret that is shown only once. It is not stored for an idempotency key. */
   readonly isSecret?: boolean
@@ -60,6 +60,11 @@ export interface FieldMetadata {
   readonly root?: { readonly model: Model; readonly ids?: string; readonly readsOthers?: boolean }
   /** Whether its value can change without an event of the log. Responses with it are not kept (response-memory.ts). */
   readonly isUnlogged?: boolean
+  /**
+   * Whether a field of a payload shows the row as it is now, if it was not written because it has changed: instead of
+   * what was written, or nothing else.
+   */
+  readonly current?: 'instead' | 'only'
   /** Why the field is deprecated, instead of Pothos' `deprecationReason`. */
   readonly deprecation?: Deprecation
 }

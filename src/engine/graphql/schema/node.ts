@@ -10,6 +10,7 @@ import type { GatewayError } from '../../errors.ts'
 import { builder } from './builder.ts'
 import { requireShortList } from './connection.ts'
 import { mask, maskEntries } from './masked.ts'
+import { plannedLoaders } from './related-rows.ts'
 
 interface NodeRow {
   readonly id: string
@@ -69,8 +70,11 @@ export function registerNode(
  */
 async function loadNodes(
   ids: readonly string[],
-  { viewer, loaders }: Context,
+  context: Context,
+  info: GraphQLResolveInfo,
 ): Promise<(NodeRow | GatewayError | null)[]> {
+  const { viewer } = context
+  const loaders = plannedLoaders(context, info)
   const found = new Map<string, NodeRow>()
 
   /** Searches types for ids at the same time. */
@@ -166,7 +170,7 @@ builder.queryFields((t) => ({
       'the same id. Then it returns the one of the type whose prefix the id has, or otherwise the first one of: user, account, profile, email, job. ' +
       'The query of a type, such as `user(id:)`, returns the object of that type.',
     args: { id: t.arg.id({ required: true, description: 'The id.' }) },
-    resolve: async (_, { id }, context) => (await loadNodes([id], context))[0] as NodeRow | null,
+    resolve: async (_, { id }, context, info) => (await loadNodes([id], context, info))[0] as NodeRow | null,
   }),
   nodes: t.field({
     type: [Node],
@@ -178,7 +182,7 @@ builder.queryFields((t) => ({
     resolve: async (_, { ids }, context, info) => {
       requireShortList(ids, 'ids')
       // An error belongs to its own entry. Both executors accept errors as values.
-      return maskEntries(context, info, await loadNodes(ids, context)) as (NodeRow | null)[]
+      return maskEntries(context, info, await loadNodes(ids, context, info)) as (NodeRow | null)[]
     },
   }),
 }))

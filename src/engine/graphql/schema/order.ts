@@ -1,16 +1,9 @@
+import SchemaBuilder, { type InputRef, type SchemaTypes } from '@pothos/core'
 import { dataModel, type Model } from '../../db/data-model.ts'
 import type { Prisma } from '../../db/generated/prisma/client.ts'
 import { type Direction, type Order, type OrderBy, orderOf } from '../../db/read/order.ts'
 import { own } from '../../own.ts'
-import { builder } from './builder.ts'
-
-const OrderDirection = builder.enumType('OrderDirection', {
-  description: 'The direction of an order.',
-  values: {
-    ASC: { description: 'Smallest or oldest first.' },
-    DESC: { description: 'Largest or newest first.' },
-  } as const,
-})
+import { type GatewayTypes, shared } from './types.ts'
 
 interface OrderField<M extends Model> {
   readonly description: string
@@ -18,59 +11,93 @@ interface OrderField<M extends Model> {
   readonly orderBy: (sort: Prisma.SortOrder) => OrderBy<M>
 }
 
-interface OrderInput {
+interface OrderOptions<M extends Model, Name extends string> {
+  /** What is ordered: `users`. */
+  readonly plural: string
+  /** The values of `UserOrderField`, by name. */
+  readonly fields: Readonly<Record<Name, OrderField<M>>>
+  /** The order without an input, and in words. */
+  readonly byDefault: { readonly field: NoInfer<Name>; readonly direction: Direction; readonly description: string }
+}
+
+declare global {
+  export namespace PothosSchemaTypes {
+    interface SchemaBuilder<Types extends SchemaTypes> {
+      /** Defines the input type for the order of a list: `builder.order('User', …)` ⇒ `UserOrder { field, direction }`. */
+      order<const M extends Model, const Name extends string>(model: M, options: OrderOptions<M, Name>): ListOrder
+    }
+  }
+}
+
+interface GivenOrder {
   readonly field: string
   readonly direction: Direction
 }
 
-interface GivenOrder {
-  readonly field: unknown
-  readonly direction: Direction
+/** The order of a list: the input type, and what its values mean. */
+export interface ListOrder {
+  readonly type: InputRef<GivenOrder>
+  /** Whether rows can be ordered by several fields. */
+  readonly hasSeveral: boolean
+  /** The order without an input, in words. */
+  readonly defaultOrder: string
+  /**
+   * The order that a client asks for, or the default, and those of its ties, as Prisma Client takes them. A field that
+   * comes a second time has no effect.
+   */
+  orderBy(first: GivenOrder | null | undefined, ties?: readonly GivenOrder[] | null): object[]
+  /** The same, as positions in a list need it. */
+  read(first: GivenOrder | null | undefined, ties?: readonly GivenOrder[] | null): Order
 }
 
-/**
- * Defines the input type for the order of a list: `defineOrder('User', 'users', …)` ⇒ `UserOrder { field, direction }`.
- *
- * @param fields the values of `UserOrderField`, by name
- * @param byDefault the order without an input
- */
-export function defineOrder<M extends Model>(
+type Builder = PothosSchemaTypes.SchemaBuilder<GatewayTypes>
+
+/** The enum of directions, which all orders of a schema share. */
+const orderDirection = shared((builder) =>
+  builder.enumType('OrderDirection', {
+    description: 'The direction of an order.',
+    values: {
+      ASC: { description: 'Smallest or oldest first.' },
+      DESC: { description: 'Largest or newest first.' },
+    } as const,
+  }),
+)
+
+const { prototype } = SchemaBuilder as { readonly prototype: Builder }
+
+prototype.order = function order<M extends Model, Name extends string>(
+  this: Builder,
   model: M,
-  plural: string,
-  fields: Readonly<Record<string, OrderField<M>>>,
-  byDefault: OrderInput,
-) {
+  { plural, fields, byDefault }: OrderOptions<M, Name>,
+): ListOrder {
   // Pothos has types for the names of the models.
   const typename: string = model
-  const FieldType = builder.enumType(`${typename}OrderField`, {
+  const field = this.enumType(`${typename}OrderField`, {
     description: `The fields by which ${plural} can be ordered. Ties are ordered by id.`,
-    values: Object.fromEntries(Object.entries(fields).map(([name, { description }]) => [name, { description }])),
+    values: Object.fromEntries(
+      Object.entries<OrderField<M>>(fields).map(([name, { description }]) => [name, { description }]),
+    ),
   })
   return {
-    type: builder.inputType(`${typename}Order`, {
+    type: this.inputRef<GivenOrder>(`${typename}Order`).implement({
       description: `The order of a list of ${plural}.`,
       fields: (t) => ({
-        field: t.field({ type: FieldType, required: true, description: 'The field to order by.' }),
-        direction: t.field({ type: OrderDirection, required: true, description: 'The direction.' }),
+        field: t.field({ type: field, required: true, description: 'The field to order by.' }),
+        direction: t.field({ type: orderDirection(this), required: true, description: 'The direction.' }),
       }),
     }),
     hasSeveral: Object.keys(fields).length > 1,
-    /**
-     * The order that a client asks for, or the default, and those of its ties. A field that comes a second time has no
-     * effect.
-     */
-    orderBy(first: GivenOrder | null | undefined, ties?: readonly GivenOrder[] | null): object[] {
+    defaultOrder: byDefault.description,
+    orderBy(first, ties) {
       const unique = new Map<string, object>()
-      for (const { field, direction } of [first ?? byDefault, ...(ties ?? [])]) {
-        const name = String(field)
+      for (const { field: name, direction } of [first ?? byDefault, ...(ties ?? [])]) {
         if (unique.has(name)) continue
-        const { orderBy } = own(fields, name) as OrderField<M>
+        const { orderBy } = own(fields, name as Name) as OrderField<M>
         unique.set(name, orderBy(direction === 'ASC' ? 'asc' : 'desc'))
       }
       return [...unique.values()]
     },
-    /** The same, as positions in a list need it. */
-    read(first: GivenOrder | null | undefined, ties?: readonly GivenOrder[] | null): Order {
+    read(first, ties) {
       return orderOf(dataModel, model, this.orderBy(first, ties))
     },
   }

@@ -17,11 +17,9 @@ export interface RelationQuery {
   readonly take?: number | undefined
 }
 
-type Arguments = Readonly<Record<string, unknown>>
-
-/** The option `query` of `t.relation`. */
-export interface RelationQueryFunction<Args = Arguments> {
-  (args: Args, context: Context): RelationQuery
+/** The option `query` of `t.relation`, which returns a {@link RelationQuery}. */
+export interface RelationQueryFunction<Args = object> {
+  (args: Args, context: Context): object
   /** Whether it asks for the whole relation if no argument has a value. Such fields are planned once. */
   readonly isWholeWithoutArguments?: boolean
 }
@@ -49,8 +47,8 @@ export function relatedRows(model: Model, name: string, select: Select, isRequir
   const isWhole = typeof query !== 'function' && Object.keys(query).length === 0
   const canBeWhole = isWhole || asked.isWholeWithoutArguments === true
 
-  const restrict = oncePerField((args, context): Relation => {
-    const { where = {}, orderBy, take } = asked(args, context)
+  const restrict = oncePerField((args: object, context): Relation => {
+    const { where = {}, orderBy, take }: RelationQuery = asked(args, context)
     const order = orderBy === undefined ? oldestFirst : orderOf(dataModel, field.model, orderBy)
     const isOrdered = order.field !== oldestFirst.field || order.direction !== oldestFirst.direction || order.ties
     if (Object.keys(where).length === 0 && take === undefined && !isOrdered) return relation
@@ -82,14 +80,14 @@ function present<Value>(row: Value): Value {
  * Reads the arguments of a field of the document once in a request, because all parents have the same. A rejection is
  * remembered too. The loaders stand for the request: they belong to one operation, with one set of variables.
  */
-export function oncePerField<Result>(read: (args: never, context: Context) => Result) {
+export function oncePerField<Args, Result>(read: (args: Args, context: Context) => Result) {
   const ofRequest = new WeakMap<Loaders, Map<FieldNode, () => Result>>()
-  return (node: FieldNode, args: () => object, context: Context): Result => {
+  return (node: FieldNode, args: () => Args, context: Context): Result => {
     const known = ofRequest.get(context.loaders) ?? new Map<FieldNode, () => Result>()
     ofRequest.set(context.loaders, known)
     let result = known.get(node)
     if (!result) {
-      result = outcomeOf(() => read(args() as never, context))
+      result = outcomeOf(() => read(args(), context))
       known.set(node, result)
     }
     return result()
@@ -111,4 +109,9 @@ function outcomeOf<Result>(work: () => Result): () => Result {
 /** The field of the document that a resolver serves. Fragments can merge others with it, which have its arguments. */
 export function nodeOf({ fieldNodes }: GraphQLResolveInfo): FieldNode {
   return fieldNodes[0] as FieldNode
+}
+
+/** The loaders that follow the plan of a root field: they read the relations below it together with its rows. */
+export function plannedLoaders({ loaders }: Pick<Context, 'loaders'>, info: GraphQLResolveInfo): Loaders {
+  return loaders.at(nodeOf(info))
 }

@@ -1,19 +1,16 @@
-import type { ObjectRef } from '@pothos/core'
+import { type FieldKind, type ObjectRef, RootFieldBuilder, type SchemaTypes } from '@pothos/core'
 import type { Scope } from '../../auth/scopes.ts'
-import type { Model } from '../../db/data-model.ts'
 import type { Loaders } from '../../db/read/loaders.ts'
 import type { Numbers, StatsPart } from '../../db/read/stats.ts'
 import { invalidField } from '../../errors.ts'
-import { builder } from './builder.ts'
 import { pointsOfScan } from './field-metadata.ts'
-import type { Filter } from './filter.ts'
-
-type Types = (typeof builder)['$inferSchemaTypes']
+import type { Filter, FilterValues } from './filter.ts'
+import { type GatewayTypes, shared } from './types.ts'
 
 /** Reads parts of the statistics of the rows that a filter selects. All parts of a selection are one statement. */
 export type Stats = ReturnType<Loaders['stats']>
 
-type StatsFields = PothosSchemaTypes.ObjectFieldBuilder<Types, Stats>
+type StatsFields = PothosSchemaTypes.ObjectFieldBuilder<GatewayTypes, Stats>
 
 /** Each part reads the selected rows once. */
 const cost = { extra: () => pointsOfScan }
@@ -21,9 +18,8 @@ const cost = { extra: () => pointsOfScan }
 /** The groups that a field returns by default, and at most. */
 const [defaultGroups, maxGroups] = [20, 100] as const
 
-const GroupCount = builder
-  .objectRef<{ readonly value: string | null; readonly count: number }>('GroupCount')
-  .implement({
+const groupCount = shared((builder) =>
+  builder.objectRef<{ readonly value: string | null; readonly count: number }>('GroupCount').implement({
     scope: 'inherited',
     description: 'How many objects have a value.',
     fields: (t) => ({
@@ -33,7 +29,8 @@ const GroupCount = builder
       }),
       count: t.exposeInt('count', { description: 'The number of objects.' }),
     }),
-  })
+  }),
+)
 
 const percentile = (index: number, percent: number) => ({
   type: 'SafeInt' as const,
@@ -42,23 +39,28 @@ const percentile = (index: number, percent: number) => ({
   resolve: ({ percentiles }: Numbers) => percentiles[index] ?? null,
 })
 
-const NumberStats = builder.objectRef<Numbers>('NumberStats').implement({
-  scope: 'inherited',
-  description: 'The sum and the distribution of a number, among the objects that have it.',
-  fields: (t) => ({
-    count: t.exposeInt('count', { description: 'The number of objects that have it.' }),
-    sum: t.exposeFloat('sum', { description: 'The sum. Above 2^53 it is rounded.' }),
-    average: t.exposeFloat('average', { nullable: true, description: 'The average. Null if no object has a number.' }),
-    min: t.expose('min', { type: 'SafeInt', nullable: true, description: 'The smallest number.' }),
-    max: t.expose('max', { type: 'SafeInt', nullable: true, description: 'The largest number.' }),
-    p10: t.field(percentile(0, 10)),
-    p25: t.field(percentile(1, 25)),
-    p50: t.field(percentile(2, 50)),
-    p75: t.field(percentile(3, 75)),
-    p90: t.field(percentile(4, 90)),
-    p99: t.field(percentile(5, 99)),
+const numberStats = shared((builder) =>
+  builder.objectRef<Numbers>('NumberStats').implement({
+    scope: 'inherited',
+    description: 'The sum and the distribution of a number, among the objects that have it.',
+    fields: (t) => ({
+      count: t.exposeInt('count', { description: 'The number of objects that have it.' }),
+      sum: t.exposeFloat('sum', { description: 'The sum. Above 2^53 it is rounded.' }),
+      average: t.exposeFloat('average', {
+        nullable: true,
+        description: 'The average. Null if no object has a number.',
+      }),
+      min: t.expose('min', { type: 'SafeInt', nullable: true, description: 'The smallest number.' }),
+      max: t.expose('max', { type: 'SafeInt', nullable: true, description: 'The largest number.' }),
+      p10: t.field(percentile(0, 10)),
+      p25: t.field(percentile(1, 25)),
+      p50: t.field(percentile(2, 50)),
+      p75: t.field(percentile(3, 75)),
+      p90: t.field(percentile(4, 90)),
+      p99: t.field(percentile(5, 99)),
+    }),
   }),
-})
+)
 
 export function rowCount(t: StatsFields, description: string) {
   return t.int({ description, cost, resolve: (load) => load({ of: 'rows' }) })
@@ -67,7 +69,7 @@ export function rowCount(t: StatsFields, description: string) {
 /** A field with the number of rows for each value of a text, the most frequent values first. */
 export function groups(t: StatsFields, description: string, partOf: (limit: number) => GroupsPart) {
   return t.field({
-    type: [GroupCount],
+    type: [groupCount(t.builder)],
     description: `${description} The largest groups come first.`,
     // A list of rows, which this is not, has no default for `first`.
     cost: { extra: ({ first }) => pointsOfScan + (first == null ? defaultGroups : 0) },
@@ -89,30 +91,39 @@ export const countsOf = async (load: Stats, part: (limit: number) => GroupsPart)
 
 /** A field with the sum and the distribution of a count. */
 export function numbers(t: StatsFields, field: string, description: string) {
-  return t.field({ type: NumberStats, description, cost, resolve: (load) => load({ of: 'numbers', field }) })
+  return t.field({ type: numberStats(t.builder), description, cost, resolve: (load) => load({ of: 'numbers', field }) })
+}
+
+declare global {
+  export namespace PothosSchemaTypes {
+    interface RootFieldBuilder<Types extends SchemaTypes, ParentShape, Kind extends FieldKind> {
+      /** A field with statistics of the rows that a filter selects: `userStats(filter): UserStats`. */
+      stats(options: StatsOptions): FieldRef<Types, unknown, Kind>
+    }
+  }
 }
 
 interface StatsOptions {
-  readonly model: Model
-  readonly type: ObjectRef<Types, Stats>
+  readonly type: ObjectRef<GatewayTypes, Stats>
   readonly filter: Filter
   /** What is counted: `users`. */
   readonly plural: string
   readonly scope: Scope
 }
 
-/** Defines a query field with statistics: `defineStats('userStats', …)` ⇒ `userStats(filter): UserStats`. */
-export function defineStats(name: string, { model, type, filter, plural, scope }: StatsOptions): void {
-  builder.queryField(name, (t) =>
-    t.field({
-      type,
-      scope,
-      description: `Statistics of your tenant's ${plural}. What is selected of them is read with one statement.`,
-      cost: { extra: (args) => (filter.isScan((args['filter'] ?? {}) as never) ? pointsOfScan : 0) },
-      args: { filter: t.arg({ type: filter.type, description: `Selects ${plural}. All by default.` }) },
-      root: { model, readsOthers: true },
-      resolve: (_, args, context) =>
-        context.loaders.stats(model, filter.whereOf((args.filter ?? {}) as never, context)),
-    }),
-  )
+type Fields = PothosSchemaTypes.RootFieldBuilder<GatewayTypes, unknown, 'Query'>
+
+const { prototype } = RootFieldBuilder as { readonly prototype: Fields }
+
+prototype.stats = function stats(this: Fields, { type, filter, plural, scope }) {
+  const { model } = filter
+  return this.field({
+    type,
+    scope,
+    description: `Statistics of your tenant's ${plural}. What is selected of them is read with one statement.`,
+    cost: { extra: ({ filter: values }) => (filter.isScan((values ?? {}) as FilterValues) ? pointsOfScan : 0) },
+    args: { filter: this.arg({ type: filter.type, description: `Selects ${plural}. All by default.` }) },
+    root: { model, readsOthers: true },
+    resolve: (_, args, context) => context.loaders.stats(model, filter.whereOf(args.filter ?? {}, context)),
+  })
 }

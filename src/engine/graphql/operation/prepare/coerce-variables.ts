@@ -42,7 +42,7 @@ function firstErrorOfLarge(
   if (!isLarge(variables)) return undefined
   for (const definition of definitions) {
     const name = definition.variable.name.value
-    const type = typeFromAST(schema, definition.type as never)
+    const type = typeFromAST(schema, definition.type)
     if (!Object.hasOwn(variables, name) || !isInputType(type)) continue
     try {
       coerceInputValue(own(variables, name), type, (path, _value, error) => {

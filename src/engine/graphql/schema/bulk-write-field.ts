@@ -1,38 +1,57 @@
-import type { GraphQLResolveInfo } from 'graphql'
+import SchemaBuilder, { type SchemaTypes } from '@pothos/core'
 import { type Context, writeIn } from '../../context.ts'
 import { GatewayError, invalidField } from '../../errors.ts'
 import type { Outcome } from '../../input/write-each.ts'
-import { builder } from './builder.ts'
 import type { FieldMetadata } from './field-metadata.ts'
-import { type DefinedMutation, type Payload, rejected, withNulls } from './mutation.ts'
+import type { GatewayTypes } from './types.ts'
+import { type Payload, rejected, type WriteField, withNulls } from './write-field.ts'
 
 const maxInputs = 100
 
 interface BulkOptions<Input, Result> {
   readonly description: string
+  /** What the argument `inputs` is: `The users to create`. */
   readonly inputsDescription: string
   /**
    * Returns an outcome for each input, in their order. Its number of statements must not depend on the number of
    * inputs. Runs in a transaction, unless the mutation for one input runs without.
    */
-  readonly run: (context: Context, inputs: readonly Input[]) => Promise<readonly Outcome<Result>[]>
+  readonly resolve: (
+    root: object,
+    args: { readonly inputs: readonly Input[] },
+    context: Context,
+  ) => Promise<readonly Outcome<Result>[]>
 }
 
-/**
- * Defines a mutation that does with each of many inputs what another mutation does with one:
- * `defineBulkMutation('createUsers', createUserMutation, …)` ⇒ `createUsers(inputs: [CreateUserInput!]!):
- * CreateUsersPayload!`, whose
- * `results` are `CreateUserPayload`s. A rejected input does not stop the others. It costs as much as the other mutation
- * for each input.
- */
-export function defineBulkMutation<Input, Result>(
+declare global {
+  export namespace PothosSchemaTypes {
+    interface SchemaBuilder<Types extends SchemaTypes> {
+      /**
+       * Defines a mutation that does with each of many inputs what another mutation does with one:
+       * `builder.bulkWriteField('createUsers', createUserField, …)` ⇒ `createUsers(inputs: [CreateUserInput!]!):
+       * CreateUsersPayload!`, whose `results` are `CreateUserPayload`s. A rejected input does not stop the others. It
+       * costs as much as the other mutation for each input.
+       */
+      bulkWriteField<Input, Result>(
+        name: string,
+        one: WriteField<Input, Result>,
+        options: BulkOptions<Input, Result>,
+      ): void
+    }
+  }
+}
+
+const { prototype } = SchemaBuilder as { readonly prototype: PothosSchemaTypes.SchemaBuilder<GatewayTypes> }
+
+prototype.bulkWriteField = function bulkWriteField<Input, Result>(
+  this: typeof prototype,
   name: string,
-  one: DefinedMutation<Input, Result>,
-  { description, inputsDescription, run }: BulkOptions<Input, Result>,
+  one: WriteField<Input, Result>,
+  { description, inputsDescription, resolve }: BulkOptions<Input, Result>,
 ): void {
   const { scope, isSecret = false, transaction } = one
   const typename = `${name.charAt(0).toUpperCase()}${name.slice(1)}Payload`
-  const payload = builder.objectRef<readonly Payload<Result>[]>(typename).implement({
+  const payload = this.objectRef<readonly Payload<Result>[]>(typename).implement({
     scope: 'inherited',
     description: `Result of \`${name}\`.`,
     fields: (t) => ({
@@ -43,19 +62,7 @@ export function defineBulkMutation<Input, Result>(
       }),
     }),
   })
-
-  async function resolve(
-    context: Context,
-    given: readonly Input[],
-    info: GraphQLResolveInfo,
-  ): Promise<Payload<Result>[]> {
-    const inputs = withNulls(one.restrictions, given, info)
-    if (inputs.length > maxInputs) throw invalidField('inputs', 'TOO_LONG', `must have at most ${maxInputs} entries`)
-    if (inputs.length === 0) return []
-    return (await writeIn(context, { transaction }, (own) => run(own, inputs))).map(toPayload)
-  }
-
-  builder.mutationField(name, (t) =>
+  this.mutationField(name, (t) =>
     t.field({
       type: payload,
       scope,
@@ -69,7 +76,14 @@ export function defineBulkMutation<Input, Result>(
           description: `${inputsDescription}: at most ${maxInputs}.`,
         }),
       },
-      resolve: (_, args, context, info) => resolve(context, args.inputs as readonly Input[], info),
+      async resolve(root, args, context, info) {
+        const inputs = withNulls(one.restrictions, args.inputs, info)
+        if (inputs.length > maxInputs) {
+          throw invalidField('inputs', 'TOO_LONG', `must have at most ${maxInputs} entries`)
+        }
+        if (inputs.length === 0) return []
+        return (await writeIn(context, { transaction }, (within) => resolve(root, { inputs }, within))).map(toPayload)
+      },
     }),
   )
 }

@@ -12,12 +12,13 @@ import { plannedField } from '../../db/trees.ts'
 import { deprecationReason } from './deprecation.ts'
 import { type FieldMetadata, metadataKey, metadataOf } from './field-metadata.ts'
 import { mask } from './masked.ts'
-import { relatedRows } from './related-rows.ts'
+import { nodeOf, relatedRows } from './related-rows.ts'
+import { type Payload, whenNull } from './write-field.ts'
 
 declare global {
   export namespace PothosSchemaTypes {
     interface Plugins<Types extends SchemaTypes> {
-      fields: FieldPlugin<Types>
+      trees: TreesPlugin<Types>
     }
 
     interface BaseTypeOptions<Types extends SchemaTypes> {
@@ -34,7 +35,7 @@ declare global {
   }
 }
 
-const name = 'fields' as const
+const name = 'trees' as const
 
 type Resolver<Types extends SchemaTypes> = GraphQLFieldResolver<unknown, Types['Context'], object>
 
@@ -47,9 +48,9 @@ type Resolver<Types extends SchemaTypes> = GraphQLFieldResolver<unknown, Types['
  *
  * Pothos' plugin scope-auth wraps each protected resolver, so it checks each row.
  */
-class FieldPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
+class TreesPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(field: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
-    const { scope, isMasked, isSecret, cost, columns, root, isUnlogged, deprecation, ...options } =
+    const { scope, isMasked, isSecret, cost, columns, root, isUnlogged, deprecation, current, ...options } =
       field.pothosOptions as FieldMetadata
     const relation = options.relation ?? this.relationOf(field)
     if (field.deprecationReason != null) {
@@ -57,9 +58,10 @@ class FieldPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
         `${field.parentType}.${field.name} needs dates: declare \`deprecation\` instead of \`deprecationReason\``,
       )
     }
-    const ofType = this.buildCache.getTypeConfig(field.parentType).pothosOptions.scope
-    const isNullable = isMasked || field.parentType === 'Query'
-    const isNullByError = isNullable && !field.type.nullable
+    const { scope: ofType } = this.optionsOfParent(field)
+    const isResult = this.isResult(field)
+    const isNullable = isMasked || isResult || field.parentType === 'Query'
+    const isNullByError = isNullable && !isResult && !field.type.nullable
     const declared = {
       scope: scope ?? ofType,
       isMasked,
@@ -70,6 +72,7 @@ class FieldPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
       root,
       isUnlogged,
       deprecation,
+      current,
     }
     const metadata = { ...declared, isNullByError }
     const known = { ...field, extensions: { ...field.extensions, [metadataKey]: metadata } }
@@ -78,8 +81,23 @@ class FieldPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
       ...known,
       ...(deprecation && { deprecationReason: deprecationReason(deprecation) }),
       ...(isNullable && { type: { ...field.type, nullable: true } as typeof field.type }),
-      ...(needed && { description: `${field.description ?? ''} Needs the scope \`${needed}\`.`.trim() }),
+      description: [
+        field.description,
+        isResult && whenNull[current ?? 'never'],
+        needed && `Needs the scope \`${needed}\`.`,
+      ]
+        .filter((sentence) => sentence)
+        .join(' '),
     }
+  }
+
+  private optionsOfParent({ parentType }: PothosOutputFieldConfig<Types>) {
+    return this.buildCache.getTypeConfig(parentType).pothosOptions
+  }
+
+  /** Whether the parent of the field is what a mutation has written, or null. */
+  private isResult(field: PothosOutputFieldConfig<Types>): boolean {
+    return this.optionsOfParent(field).isPayload === true && field.name !== 'userErrors'
   }
 
   /** The relation that a field of plugin-prisma's `t.relation` loads. */
@@ -87,20 +105,23 @@ class FieldPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     const declared = extensions?.['pothosPrismaRelationField'] as { readonly name: string } | undefined
     if (!declared) return undefined
     const model = this.buildCache.getTypeConfig(parentType).extensions?.['pothosPrismaModel'] as Model
-    return relatedRows(model, declared.name, extensions?.['pothosPrismaSelect'] as never, !type.nullable)
+    return relatedRows(
+      model,
+      declared.name,
+      extensions?.['pothosPrismaSelect'] as Parameters<typeof relatedRows>[2],
+      !type.nullable,
+    )
   }
 
   override wrapResolve(resolve: Resolver<Types>, field: PothosOutputFieldConfig<Types>): Resolver<Types> {
-    const { relation } = metadataOf(field)
     const declared = field.extensions?.[declaredResolver] as DeclaredResolver<Types> | undefined
-    if (relation?.resolve) return this.guarded(relation.resolve as Resolver<Types>, field)
-    if (declared) {
-      const planned: Resolver<Types> = (parent, args, context, info) =>
-        declared({ select: { [plannedField]: info.fieldNodes[0] } }, parent, args, context, info)
-      return this.guarded(planned, field)
-    }
-    const reads = field.parentType === 'Query' || field.parentType === 'Subscription'
-    return this.guarded(reads ? withPlan(resolve) : resolve, field)
+    const planned: Resolver<Types> | undefined =
+      declared &&
+      ((parent, args, context, info) =>
+        declared({ select: { [plannedField]: nodeOf(info) } }, parent, args, context, info))
+    const { relation, current } = metadataOf(field)
+    const own = (relation?.resolve as Resolver<Types> | undefined) ?? planned ?? resolve
+    return this.guarded(this.isResult(field) ? ofResult(own, current) : own, field)
   }
 
   override wrapSubscribe(
@@ -140,17 +161,15 @@ fields.prismaField = function plannedPrismaField(options) {
   return prismaField.call(this, { ...options, extensions })
 }
 
-/**
- * Gives the resolver of a query or subscription the loaders that follow the plan of its field
- * (graphql/operation/prepare/plan.ts).
- */
-export function withPlan<Types extends SchemaTypes>(resolve: Resolver<Types>): Resolver<Types> {
-  return (parent, args, given, info) => {
-    const context = given as Types['Context'] & Context
-    const [node] = info.fieldNodes
-    const loaders = node ? context.loaders.at(node) : context.loaders
-    const planned = loaders === context.loaders ? given : { ...context, loaders }
-    return resolve(parent, args, planned, info)
+/** A resolver of what a mutation has written, for its payload. */
+function ofResult<Types extends SchemaTypes>(
+  resolve: Resolver<Types>,
+  current: FieldMetadata['current'],
+): Resolver<Types> {
+  return (parent, args, context, info) => {
+    const payload = parent as Payload<unknown>
+    if (payload.result === null || current === 'only') return (current && payload.current) ?? null
+    return resolve(payload.result, args, context, info)
   }
 }
 
@@ -159,6 +178,6 @@ function scopeOf(field: Parameters<typeof metadataOf>[0]): Exclude<FieldScope, '
   return scope === 'inherited' ? undefined : scope
 }
 
-SchemaBuilder.registerPlugin(name, FieldPlugin)
+SchemaBuilder.registerPlugin(name, TreesPlugin)
 
 export default name
