@@ -23,7 +23,7 @@ interface OrderOptions<M extends Model, Name extends string> {
 declare global {
   export namespace PothosSchemaTypes {
     interface SchemaBuilder<Types extends SchemaTypes> {
-      /** Defines the input type for the order of a list: `builder.order('User', …)` ⇒ `UserOrder { field, direction }`. */
+      /** Defines the order of a list: `builder.order('User', …)` ⇒ `UserOrder { field, direction }`. */
       order<const M extends Model, const Name extends string>(model: M, options: OrderOptions<M, Name>): ListOrder
     }
   }
