@@ -74,7 +74,7 @@ async function checkArguments(fields: readonly SelectedField[], viewer: Viewer, 
     if (conditions.some(({ is }) => !is)) continue
     const path = `${parent}${key}`
     if (node.arguments?.length) {
-      // Of its own for each field: relation-fields.ts keeps what arguments mean for the loaders of a request.
+      // Of its own for each field: related-rows.ts keeps what arguments mean for the loaders of a request.
       const nothing = createUnreachable()
       const context = new Proxy({}, { get: (_, name) => (name === 'viewer' ? viewer : nothing) })
       try {
