@@ -1,7 +1,7 @@
 import { accountDeletion, accountSeed } from './account/account.ts'
-import { emailRecordSeed } from './email-record/email-record.ts'
 import { jobDeletion, jobTransfer } from './job/job.transfer.ts'
 import { jobSeed } from './job/job.ts'
+import { emailRecordSeed } from './profile/email-record.ts'
 import { profileTransfer } from './profile/profile.transfer.ts'
 import { profileSeed } from './profile/profile.ts'
 import type { Resource } from './resource.ts'

@@ -1,7 +1,7 @@
 import { type GraphQLField, getNamedType, getNullableType, isListType } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { accountsOfUser } from '../../src/domain/account/account.ts'
-import { emailsOfProfile } from '../../src/domain/email-record/email-record.ts'
+import { emailsOfProfile } from '../../src/domain/profile/email-record.ts'
 import { jobById } from '../../src/domain/job/job.ts'
 import { profileOfAccount } from '../../src/domain/profile/profile.ts'
 import { scopes, userScopes } from '../../src/domain/scopes.ts'

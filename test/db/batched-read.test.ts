@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { accountsOfUser } from '../../src/domain/account/account.ts'
-import { emailsOfProfile } from '../../src/domain/email-record/email-record.ts'
+import { emailsOfProfile } from '../../src/domain/profile/email-record.ts'
 import { profileOfAccount } from '../../src/domain/profile/profile.ts'
 import { userById } from '../../src/domain/user/user.ts'
 import type { Prisma } from '../../src/engine/db/generated/prisma/client.ts'

@@ -1,5 +1,5 @@
 import { accountIds } from '../../src/domain/account/account.ts'
-import { emailRecordIds } from '../../src/domain/email-record/email-record.ts'
+import { emailRecordIds } from '../../src/domain/profile/email-record.ts'
 import { jobIds } from '../../src/domain/job/job.ts'
 import { profileIds } from '../../src/domain/profile/profile.ts'
 import { userIds } from '../../src/domain/user/user.ts'

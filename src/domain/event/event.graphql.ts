@@ -8,7 +8,6 @@ import { pointsOfScan } from '../../engine/graphql/schema/field-metadata.ts'
 import { loadNode, Node } from '../../engine/graphql/schema/node.ts'
 import { listOf, parseInput } from '../../engine/input/rules.ts'
 import { own } from '../../engine/own.ts'
-import { User } from '../user/user.graphql.ts'
 import { type Event as EventRow, type EventType as EventTypeName, eventTypes, isEventId } from './event.ts'
 import { liveValues } from './live.ts'
 import { parsePosition } from './position.ts'
@@ -29,7 +28,7 @@ const resources: Readonly<Record<string, string>> = {
   WEBHOOK: 'Webhook',
 }
 
-const Event = builder.objectRef<EventRow>('Event').implement({
+export const Event = builder.objectRef<EventRow>('Event').implement({
   scope: 'inherited',
   description: 'A change of a user, account, profile or job, or of the state of a webhook.',
   fields: (t) => ({
@@ -41,14 +40,6 @@ const Event = builder.objectRef<EventRow>('Event').implement({
     userId: t.exposeID('userId', {
       nullable: true,
       description: 'The user whom the resource belongs to, or who it is. Null for a job and a webhook.',
-    }),
-    user: t.prismaField({
-      type: User,
-      nullable: true,
-      scope: 'users:read',
-      description: 'The user with `userId` as it is now. Null once the user is deleted.',
-      resolve: (query, { userId }, _args, { db }) =>
-        userId === null ? null : db.user.findFirst({ ...query, where: { id: userId } }),
     }),
     createdAt: t.expose('createdAt', {
       type: 'DateTime',

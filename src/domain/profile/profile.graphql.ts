@@ -2,20 +2,16 @@ import { maxPageSize } from '../../engine/db/read/page.ts'
 import { asParent } from '../../engine/db/read/relation.ts'
 import { builder } from '../../engine/graphql/schema/builder.ts'
 import { requireShortList } from '../../engine/graphql/schema/connection.ts'
-import { pointsOfScan } from '../../engine/graphql/schema/field-metadata.ts'
 import { withText } from '../../engine/graphql/schema/filter-fields.ts'
 import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
 import { listArgs, listQuery } from '../../engine/graphql/schema/related-list.ts'
 import { plannedLoaders } from '../../engine/graphql/schema/related-rows.ts'
 import type { JsonObject } from '../../engine/graphql/schema/scalars.ts'
-import { countsOf, groups, numbers, rowCount, type Stats } from '../../engine/graphql/schema/stats.ts'
 import { expectedUpdatedAt, ifUnchanged } from '../../engine/graphql/schema/write-field.ts'
 import { Account, AccountFilter } from '../account/account.graphql.ts'
-import { accountById } from '../account/account.ts'
-import { emailRecordById, emailRecordIds } from '../email-record/email-record.ts'
 import { defineLive } from '../event/live.graphql.ts'
 import { defineLiveList } from '../event/live-list.graphql.ts'
-import { AccountStatusCount, statusesOf } from '../user/user-stats.graphql.ts'
+import { emailRecordById, emailRecordIds } from './email-record.ts'
 import { syncProfile, syncProfiles } from './profile.service.ts'
 import { profileById, profileIds, profileOfAccount } from './profile.ts'
 
@@ -158,7 +154,7 @@ builder.queryField('profiles', (t) =>
   }),
 )
 
-const ProfileFilter = builder.filter('Profile', {
+export const ProfileFilter = builder.filter('Profile', {
   plural: 'profiles',
   fields: (t) => ({
     ids: t.idList({ description: 'The profile has one of these ids.', where: (values) => ({ id: { in: values } }) }),
@@ -392,59 +388,3 @@ builder.bulkWriteField('syncProfiles', syncProfileField, {
   inputsDescription: 'The profiles',
   resolve: (_root, { inputs }, context) => syncProfiles(context, inputs),
 })
-
-type VerifiedCounts = Readonly<Record<'verified' | 'unverified' | 'unknown', number>>
-
-const VerifiedCounts = builder.objectRef<VerifiedCounts>('VerifiedCounts').implement({
-  scope: 'inherited',
-  description: 'How many profiles their platforms have verified.',
-  fields: (t) => ({
-    verified: t.exposeInt('verified', { description: 'The number of verified profiles.' }),
-    unverified: t.exposeInt('unverified', { description: 'The number of profiles that are not verified.' }),
-    unknown: t.exposeInt('unknown', { description: 'The number of profiles of which it is not known.' }),
-  }),
-})
-
-const own = (field: string) => (limit: number) => ({ of: 'values', field, limit }) as const
-
-const statusOfAccount = (limit: number) =>
-  ({ of: 'related values', relation: accountById, from: 'accountId', field: 'status', limit }) as const
-
-const cost = { extra: () => pointsOfScan }
-
-const ProfileStats = builder.objectRef<Stats>('ProfileStats').implement({
-  scope: 'inherited',
-  description: 'Statistics of profiles.',
-  fields: (t) => ({
-    count: rowCount(t, 'The number of profiles.'),
-    platforms: groups(t, 'The number of profiles on each platform.', own('platform')),
-    countries: groups(t, 'The number of profiles with each country code.', own('country')),
-    categories: groups(t, 'The number of profiles in each category or niche.', own('category')),
-    verified: t.field({
-      type: VerifiedCounts,
-      description: 'The number of profiles that are verified, or not.',
-      cost,
-      resolve: async (load) => {
-        const counts = new Map(await countsOf(load, own('verified')))
-        return {
-          verified: counts.get('true') ?? 0,
-          unverified: counts.get('false') ?? 0,
-          unknown: counts.get(null) ?? 0,
-        }
-      },
-    }),
-    statuses: t.field({
-      type: [AccountStatusCount],
-      scope: 'users:read',
-      isMasked: true,
-      description: 'The number of profiles whose account is in each state.',
-      cost,
-      resolve: (load) => statusesOf(load, statusOfAccount),
-    }),
-    followers: numbers(t, 'followersCount', 'The numbers of followers.'),
-  }),
-})
-
-builder.queryField('profileStats', (t) =>
-  t.stats({ type: ProfileStats, filter: ProfileFilter, plural: 'profiles', scope: 'profiles:read' }),
-)

@@ -26,7 +26,7 @@ import { invalidField } from '../../engine/errors.ts'
 import { parseInput } from '../../engine/input/rules.ts'
 import { changedSince, type Outcome, writeEach, writeOne } from '../../engine/input/write-each.ts'
 import { accountNotFound } from '../account/account.service.ts'
-import { emailRecordIds } from '../email-record/email-record.ts'
+import { emailRecordIds } from './email-record.ts'
 import { type Email, profileChange, profileFields } from './profile.input.ts'
 import { profileIds, profileOfAccount } from './profile.ts'
 

@@ -2,6 +2,7 @@ import { builder } from '../../engine/graphql/schema/builder.ts'
 import { withText } from '../../engine/graphql/schema/filter-fields.ts'
 import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
 import { expectedUpdatedAt, ifUnchanged, inputWithId } from '../../engine/graphql/schema/write-field.ts'
+import { Event } from '../event/event.graphql.ts'
 import { defineLive } from '../event/live.graphql.ts'
 import { defineLiveList } from '../event/live-list.graphql.ts'
 import { TenantApp } from '../tenant/tenant.graphql.ts'
@@ -50,6 +51,17 @@ defineLive('user', {
   by: 'userId',
   find: async ({ rows }, id) => ((await rows.find('User', [id])).has(id) ? id : null),
 })
+
+builder.objectField(Event, 'user', (t) =>
+  t.prismaField({
+    type: User,
+    nullable: true,
+    scope: 'users:read',
+    description: 'The user with `userId` as it is now. Null once the user is deleted.',
+    resolve: (query, { userId }, _args, { db }) =>
+      userId === null ? null : db.user.findFirst({ ...query, where: { id: userId } }),
+  }),
+)
 
 export const UserFilter = builder.filter('User', {
   plural: 'users',

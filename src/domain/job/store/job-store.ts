@@ -11,7 +11,7 @@ import { arityOf, type GivenValue, givenParameters } from '../../../engine/db/wr
 import { type GatewayError, invalidField } from '../../../engine/errors.ts'
 import type { Metrics } from '../../../engine/telemetry/metrics.ts'
 import { readBehind } from '../../../engine/telemetry/read-behind.ts'
-import { isSuspended, suspendedTenants } from '../../tenant/suspension.ts'
+import { isSuspended, suspendedTenants } from '../../suspension/suspension.ts'
 import { batchSize, createBulkStatements, createStatements, type JobSelection, release } from './statements.ts'
 import { type Backoff, canMake, type Failure, failureParameters, leaseOf, rejectedTransition } from './transitions.ts'
 

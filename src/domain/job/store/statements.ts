@@ -4,7 +4,7 @@ import { createOwnerships } from '../../../engine/db/read/owner.ts'
 import { createClause } from '../../../engine/db/read/where.ts'
 import { type Statement, statement, write } from '../../../engine/db/statement.ts'
 import { type Arity, unnestRows } from '../../../engine/db/write/unnest.ts'
-import { isSuspended, suspendedTenants } from '../../tenant/suspension.ts'
+import { isSuspended, suspendedTenants } from '../../suspension/suspension.ts'
 import { defaultMaxAttempts, maxTypeLength, typePattern } from '../job.input.ts'
 import { statesBefore, type Transition } from './transitions.ts'
 

@@ -1,5 +1,5 @@
 import { statement } from '../../../engine/db/statement.ts'
-import { isSuspended } from '../../tenant/suspension.ts'
+import { isSuspended } from '../../suspension/suspension.ts'
 
 // Locks are taken in one order, so that workers and mutations do not wait for each other in a circle: rows of webhooks
 // before those of deliveries, and the rows of a table in the order of their keys or with SKIP LOCKED.

@@ -1,7 +1,7 @@
 import { idsWithPrefix } from '../../engine/db/ids.ts'
 import { many, one } from '../../engine/db/read/relation.ts'
-import { profileIds } from '../profile/profile.ts'
 import type { Seed } from '../resource.ts'
+import { profileIds } from './profile.ts'
 
 export const emailRecordIds = idsWithPrefix('eml')
 

@@ -4,7 +4,7 @@ import { pointsOfScan } from '../../engine/graphql/schema/field-metadata.ts'
 import { countsOf, groups, rowCount, type Stats } from '../../engine/graphql/schema/stats.ts'
 import { AccountStatus } from '../account/account.graphql.ts'
 import { accountsOfUser } from '../account/account.ts'
-import { UserFilter } from './user.graphql.ts'
+import { UserFilter } from '../user/user.graphql.ts'
 
 interface StatusCount {
   readonly status: AccountStatusRow
