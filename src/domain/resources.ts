@@ -1,3 +1,4 @@
+import { userTransfer } from './account/account.transfer.ts'
 import { accountDeletion, accountSeed } from './account/account.ts'
 import { jobDeletion, jobTransfer } from './job/job.transfer.ts'
 import { jobSeed } from './job/job.ts'
@@ -5,8 +6,7 @@ import { emailRecordSeed } from './profile/email-record.ts'
 import { profileTransfer } from './profile/profile.transfer.ts'
 import { profileSeed } from './profile/profile.ts'
 import type { Resource } from './resource.ts'
-import { userDeletion, userTransfer } from './user/user.transfer.ts'
-import { userSeed } from './user/user.ts'
+import { userDeletion, userSeed } from './user/user.ts'
 
 /** The resources that are seeded, imported or exported. Each comes after the resources that its rows refer to. */
 export const domain: readonly Resource[] = [

@@ -3,11 +3,10 @@ import type { Database } from '../../engine/db/database.ts'
 import { AccountStatus } from '../../engine/db/generated/prisma/enums.ts'
 import { lastTime } from '../../engine/db/storable.ts'
 import { insertRows } from '../../engine/db/write/insert.ts'
-import { rowsOf } from '../../engine/db/write/owned-rows.ts'
 import { id, orNull, recordTime } from '../../engine/input/rules.ts'
-import { accountFields } from '../account/account.input.ts'
-import { type Deletion, RecordError, type Transfer } from '../resource.ts'
-import { userFields } from './user.input.ts'
+import { RecordError, type Transfer } from '../resource.ts'
+import { userFields } from '../user/user.input.ts'
+import { accountFields } from './account.input.ts'
 
 /** The GraphQL selection of an account in REST. The aliases are the keys of the record. */
 const accountSelection = `
@@ -81,17 +80,6 @@ export const userTransfer: Transfer<UserRecord> = {
     changedBy: 'events of users',
     // The tenant has another id where the records are imported.
     without: ['tenant_app_id'],
-  },
-}
-
-/** The accounts of a user, with their profiles and emails, are deleted with the user. */
-export const userDeletion: Deletion = {
-  event: 'USER_DELETED',
-  async delete({ sql }, tenantAppId, ids) {
-    await rowsOf(sql, { tenantAppId }).delete(
-      'User',
-      ids.map((id) => ({ id })),
-    )
   },
 }
 
