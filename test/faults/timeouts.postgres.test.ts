@@ -173,13 +173,16 @@ describe.skipIf(!canCreateClusters)('a transaction whose statement gets no respo
   it('leaves no connection in a transaction', async () => {
     gateway = await listen(cluster.url, { pool: { size: 1, statementMilliseconds: 200 } })
     await get('/users/usr_1')
-    await expect(
-      gateway.database.sql.transact(async (sql) => {
-        cluster.freeze()
-        await sql.execute(statement('DELETE FROM "user"'))
-      }),
-    ).rejects.toThrow()
-    cluster.thaw()
+    try {
+      await expect(
+        gateway.database.sql.transact(async (sql) => {
+          cluster.freeze()
+          await sql.execute(statement('DELETE FROM "user"'))
+        }),
+      ).rejects.toThrow('Query read timeout')
+    } finally {
+      cluster.thaw()
+    }
     expect((await get('/users/usr_1')).status).toBe(404)
     const observer = new pg.Client({ connectionString: cluster.adminUrl })
     await observer.connect()
