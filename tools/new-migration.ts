@@ -1,12 +1,9 @@
 /** Writes the migration that prisma/schema.prisma needs: `npm run migration -- a_few_words`. It touches no database. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { openDatabase } from '../src/engine/db/database.ts'
-import { diffMigrationsAndSchema } from '../src/engine/db/migrations/migrations.ts'
+import { diffMigrationsAndSchema } from './schema-engine.ts'
 
-// The migrations are replayed in memory.
-const database = await openDatabase({ kind: 'embedded', dataDir: 'memory' })
-const sql = await diffMigrationsAndSchema(database.driver).finally(() => database.close())
+const sql = await diffMigrationsAndSchema()
 if (sql === undefined) process.stdout.write('The migrations match schema.prisma.\n')
 else {
   const stamp = new Date().toISOString().replace(/\D/g, '').slice(0, 14)

@@ -8,10 +8,10 @@ import { locationOf } from '../support/settings.ts'
 import { killedAfter } from './killed-driver.ts'
 
 /**
- * The statements before the migration that creates indexes: of each migration the record of its start, its script, the
- * record of its end.
+ * The statements before the migration that creates indexes: four about the table of migrations, and of each migration
+ * the record of its start, and its script with the record of its end.
  */
-const transactionalSteps = 30
+const transactionalSteps = 22
 
 describe.skipIf(!hasServer)('migrate deploy that is killed', () => {
   let name: string
@@ -84,5 +84,16 @@ describe.skipIf(!hasServer)('migrate deploy that is killed', () => {
     }
     await database.sql.runScript('DROP TABLE idempotent_answer')
     expect(await deployMigrations(database)).toEqual([migration])
+    const rows = await database.prisma.$queryRaw`
+      SELECT split_part(logs, E'\n', 1) AS logs, rolled_back_at IS NOT NULL AS "isRolledBack", finished_at > started_at AS "isFinished",
+        applied_steps_count AS steps
+      FROM _prisma_migrations WHERE migration_name = ${migration} ORDER BY started_at`
+    const failed = {
+      logs: `The migration ${migration} failed: relation "idempotent_answer" already exists`,
+      isRolledBack: true,
+      isFinished: null,
+      steps: 0,
+    }
+    expect(rows).toEqual([failed, failed, { logs: null, isRolledBack: false, isFinished: true, steps: 1 }])
   })
 })

@@ -17,24 +17,6 @@ export function killedAfter(driver: Driver, steps: number): Driver {
     ...connector,
     runScript: (script) => step(() => connector.runScript(script)),
     send: (...sent) => step(() => connector.send(...sent)),
-    prismaAdapters: {
-      ...connector.prismaAdapters,
-      provider: connector.prismaAdapters.provider,
-      adapterName: connector.prismaAdapters.adapterName,
-      connectToShadowDb: () => connector.prismaAdapters.connectToShadowDb(),
-      async connect() {
-        const adapter = await connector.prismaAdapters.connect()
-        return new Proxy(adapter, {
-          get(target, name) {
-            if (name === 'queryRaw' || name === 'executeRaw') {
-              return (query: Parameters<typeof target.queryRaw>[0]) =>
-                step(async (): Promise<unknown> => target[name](query))
-            }
-            return Reflect.get(target, name, target)
-          },
-        })
-      },
-    },
   })
   return { ...driver, exclusively: (work) => driver.exclusively((connector) => work(killed(connector))) }
 }

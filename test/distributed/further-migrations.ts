@@ -18,8 +18,7 @@ for (const name of ['badge', 'region', 'half']) {
 export async function createNextVersion() {
   const outer = mkdtempSync(path.join(tmpdir(), 'fusion-next-'))
   const folder = path.join(outer, 'next')
-  // Two versions in one process cannot share the schema engine, whose bindings have the memory of one instance.
-  for (const name of ['bin', 'prisma', 'src', 'package.json', 'node_modules/@prisma/schema-engine-wasm'])
+  for (const name of ['bin', 'prisma', 'src', 'package.json'])
     cpSync(path.join(projectRoot, name), path.join(folder, name), { recursive: true })
   symlinkSync(path.join(projectRoot, 'node_modules'), path.join(outer, 'node_modules'))
   appendFileSync(path.join(folder, 'src/engine/db/own-objects.ts'), lists)

@@ -49,7 +49,7 @@ export function createDatabase(
   driver: Driver,
   { observe, onBatch, runWrite }: Pick<DatabaseOptions, 'observe' | 'onBatch' | 'runWrite'> = {},
 ): Database {
-  const prisma = new PrismaClient({ adapter: driver.prismaAdapters })
+  const prisma = new PrismaClient({ adapter: driver.prismaAdapter })
   return {
     prisma,
     trees: prisma.$extends(trees),

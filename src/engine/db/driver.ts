@@ -1,4 +1,4 @@
-import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils'
+import type { SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils'
 import type { Parameter, Statement } from './statement.ts'
 
 /** What a server returns for a statement. */
@@ -48,8 +48,6 @@ export type NodeObserver = (node: string, problem: unknown) => void
 export interface Connector extends Server {
   /** Runs a script of several statements. */
   runScript(script: string): Promise<void>
-  /** Prisma's own driver adapters, for Prisma Client and the schema engine. */
-  readonly prismaAdapters: SqlMigrationAwareDriverAdapterFactory
   /**
    * Sends a read of a request to a replica, if one may serve it; otherwise calls `sendToPrimary`.
    *
@@ -90,6 +88,9 @@ export interface Connections {
 
 /** An open database: PostgreSQL and PGlite look the same from here on. */
 export interface Driver extends Connector {
+  /** Prisma's driver adapter, for Prisma Client. */
+  readonly prismaAdapter: SqlDriverAdapterFactory
+
   /**
    * Whether the server gathers the statistics that plans are chosen by. The embedded database has no process that does.
    */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { splitScript } from '../migrations/schema-engine.ts'
+import { splitScript } from '../migrations/split-script.ts'
 import { isOwnFunction, literals, ownSequences } from '../own-objects.ts'
 import type { Sql } from '../sql.ts'
 import { statement } from '../statement.ts'

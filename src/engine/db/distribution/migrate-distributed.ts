@@ -1,5 +1,5 @@
 import { OperatorError } from '../../errors.ts'
-import { splitScript } from '../migrations/schema-engine.ts'
+import { splitScript } from '../migrations/split-script.ts'
 import type { Sql } from '../sql.ts'
 import { distributeTable } from './distribute-tables.ts'
 import { equipNodes, type Run, replaceFunctions } from './each-server.ts'

@@ -4,9 +4,9 @@ import { setFlagsFromString } from 'node:v8'
 import { PGlite, type PGliteOptions, type Transaction, types } from '@electric-sql/pglite'
 import { btree_gin } from '@electric-sql/pglite/contrib/btree_gin'
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm'
-import { PrismaPGlite } from 'pglite-prisma-adapter'
+import { PrismaPg } from '@prisma/adapter-pg'
 import { OperatorError } from '../../errors.ts'
-import type { Connector, Driver, OpenTransaction, StatementResult } from '../driver.ts'
+import type { Connector, Driver, StatementResult } from '../driver.ts'
 import { formatTime } from '../read/columns.ts'
 import type { Parameter, Statement } from '../statement.ts'
 import {
@@ -20,6 +20,8 @@ import {
   takeFolder,
 } from './data-folder.ts'
 import { unpackImage } from './image.ts'
+import { createPool } from './node-postgres.ts'
+import { beginTransaction } from './transaction.ts'
 
 /** The extensions that the migrations create. */
 export const extensions = { btree_gin, pg_trgm }
@@ -82,11 +84,6 @@ async function openFiles(dataDir: string, usesImage: boolean): Promise<PGlite> {
   }
 }
 
-/** Opens an empty database in memory, in which the schema engine replays migrations. */
-export async function openShadow(): Promise<Connector> {
-  return connectorOf(await createPglite({}))
-}
-
 /**
  * PGlite fills its shared buffers with zeros when it opens. With 128 MB, the default, that takes a third of the time.
  * Its files take descriptors of this process; without a limit it opens every table and index.
@@ -123,6 +120,7 @@ export function createEmbeddedDriver(pglite: PGlite, release: () => void = () =>
   const connector = connectorOf(pglite)
   return {
     ...connector,
+    prismaAdapter: new PrismaPg(createPool(pglite)),
     gathersStatistics: false,
     isShared: false,
     // There is one process and one session, so no other gateway can migrate.
@@ -140,10 +138,12 @@ export function createEmbeddedDriver(pglite: PGlite, release: () => void = () =>
 function connectorOf(pglite: PGlite): Connector {
   return {
     send: (statement, parameters) => send(pglite, statement, parameters),
-    begin: () => begin(pglite),
+    async begin() {
+      const { transaction, end } = await beginTransaction(pglite)
+      return { send: (statement, parameters) => send(transaction, statement, parameters), end }
+    },
     // PGlite has a single session, so nothing runs concurrently with the creation of an index.
     runScript: async (script) => void (await pglite.exec(script.replaceAll(' CONCURRENTLY ', ' '))),
-    prismaAdapters: new PrismaPGlite(pglite),
   }
 }
 
@@ -169,24 +169,4 @@ async function send(
     parsers,
   })
   return { rows, count: affectedRows }
-}
-
-/** Begins a transaction, when the one before has ended: there is a single session. */
-function begin(pglite: PGlite): Promise<OpenTransaction> {
-  return new Promise((resolve, reject) => {
-    const ended = pglite.transaction(
-      (transaction) =>
-        new Promise<void>((finish) => {
-          resolve({
-            send: (statement, parameters) => send(transaction, statement, parameters),
-            async end(how) {
-              if (how === 'ROLLBACK') await transaction.rollback()
-              finish()
-              await ended
-            },
-          })
-        }),
-    )
-    ended.catch(reject)
-  })
 }

@@ -1,6 +1,6 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { hash, randomUUID } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import type { DiffTarget, MigrationList } from '@prisma/schema-engine-wasm'
 import { OperatorError } from '../../errors.ts'
 import type { Database } from '../database.ts'
 import {
@@ -9,12 +9,11 @@ import {
   prepareDistributed,
   requireDistributable,
 } from '../distribution/migrate-distributed.ts'
-import type { Connector, Driver } from '../driver.ts'
+import type { Connector } from '../driver.ts'
 import { gatherStatistics } from '../gather-statistics.ts'
 import { readTenantTables } from '../partitions/partition-tables.ts'
 import { Sql } from '../sql.ts'
 import { statement } from '../statement.ts'
-import { withSchemaEngine } from './schema-engine.ts'
 
 /**
  * Whether a migration creates or drops indexes without locking their tables. PostgreSQL does not allow that in a
@@ -124,9 +123,6 @@ async function requireDeployable(sql: Sql, isNew: boolean): Promise<void> {
 
 const prismaFolder = path.resolve(import.meta.dirname, '../../../../prisma')
 const migrationsFolder = path.join(prismaFolder, 'migrations')
-const schemaFile = path.join(prismaFolder, 'schema.prisma')
-const lockfile = { path: 'migration_lock.toml', content: 'provider = "postgresql"\n' }
-const noFilters = { externalTables: [], externalEnums: [] }
 
 /** The migrations of this version compared with those of a database. */
 export interface MigrationStatus {
@@ -168,55 +164,42 @@ export async function deployMigrations(
   { driver, sql }: Pick<Database, 'driver' | 'sql'>,
   { onCopy = () => undefined, lockMilliseconds }: DeployOptions = {},
 ): Promise<string[]> {
-  // Most starts have nothing to apply. They do not load the schema engine.
   const { applied, pending, failed } = await readMigrationStatus(sql)
   const isDistributed = driver.isDistributed?.() ?? false
   if (pending.length === 0 && failed.length === 0 && !isDistributed) return []
   await requireDeployable(sql, applied.length === 0 && failed.length === 0)
   const copy = applied.length > 0 ? await driver.copyAside?.(`before-${pending[0]}`) : undefined
   if (copy !== undefined) onCopy(copy)
-  const migrationsList = listMigrations(migrationsFolder)
-  const scripts = readScripts(migrationsFolder, pending)
-  if (isDistributed) requireDistributable(scripts)
-  // The engine's own error does not have the message of the database.
-  let failure: OperatorError | undefined
+  if (isDistributed) requireDistributable(readScripts(pending))
   return driver.exclusively(async (connector) => {
-    const session = { sql: new Sql(connector), run: connector.runScript }
+    const session: Session = { sql: new Sql(connector), run: connector.runScript, isDistributed }
     if (isDistributed) await prepareDistributed(session)
-    const apply: Apply = isDistributed
-      ? (script, finish) => applyDistributed(session, script, finish)
-      : (script, finish) => connector.runScript(`${script};\n${finish}`)
-    const finishingConnector = finishing({ connector, sql, apply }, scripts, (error) => {
-      failure = error
-    })
-    return withSchemaEngine(finishingConnector, schemaFile, async (engine) => {
-      const { failed } = await readMigrationStatus(sql)
-      for (const migrationName of failed) await engine.markMigrationRolledBack({ migrationName })
-      const { appliedMigrationNames } = await engine.applyMigrations({ migrationsList, filters: noFilters })
-      if (isDistributed) await finishDistributed(session)
-      if (applied.length > 0) await gatherStatistics(session.sql)
-      // No gateway of another version can use the database now.
-      if (applied.length === 0 || driver.copyAside !== undefined) await contract(connector, sql)
-      return appliedMigrationNames
-    }).catch((error: unknown) => {
-      throw failure ?? error
-    })
+    await session.run(createHistory)
+    // Another process may have applied some meanwhile.
+    const { pending, failed } = await readMigrationStatus(session.sql)
+    await session.sql.execute(recordRollback, [failed])
+    for (const [name, script] of readScripts(pending)) await applyMigration(session, name, script)
+    if (isDistributed) await finishDistributed(session)
+    if (applied.length > 0) await gatherStatistics(session.sql)
+    // No gateway of another version can use the database now.
+    if (applied.length === 0 || driver.copyAside !== undefined) await contract(connector, session.sql)
+    return [...pending]
   }, lockMilliseconds)
 }
 
 /** The scripts of migrations, by their names. */
-function readScripts(folder: string, names: readonly string[]): Map<string, string> {
-  return new Map(names.map((name) => [name, readFileSync(path.join(folder, name, 'migration.sql'), 'utf8')]))
+function readScripts(names: readonly string[]): Map<string, string> {
+  return new Map(names.map((name) => [name, readFileSync(path.join(migrationsFolder, name, 'migration.sql'), 'utf8')]))
 }
 
 /** The scripts of all migrations of this version, in order, by their names. */
 export function readMigrationScripts(): Map<string, string> {
-  return readScripts(migrationsFolder, migrationNames(migrationsFolder))
+  return readScripts(migrationNames())
 }
 
 /** Compares the migrations folder with the database: at most two statements. */
 export async function readMigrationStatus(sql: Sql): Promise<MigrationStatus> {
-  const known = migrationNames(migrationsFolder)
+  const known = migrationNames()
   const rows = await readAppliedMigrations(sql, known)
   const applied = rows.filter(({ isFinished }) => isFinished).map(({ name }) => name)
   return {
@@ -227,45 +210,16 @@ export async function readMigrationStatus(sql: Sql): Promise<MigrationStatus> {
   }
 }
 
-/** The SQL that the migrations lack compared with schema.prisma; undefined if they agree. */
-export function diffMigrationsAndSchema(driver: Driver): Promise<string | undefined> {
-  return withSchemaEngine(driver, schemaFile, async (engine) => {
-    const migrations = listMigrations(migrationsFolder)
-    const from: DiffTarget =
-      migrations.migrationDirectories.length === 0 ? { tag: 'empty' } : { tag: 'migrations', ...migrations }
-    const files = [{ path: 'schema.prisma', content: readFileSync(schemaFile, 'utf8') }]
-    const to: DiffTarget = { tag: 'schemaDatamodel', files }
-    const result = await engine.diff({ from, to, script: true, exitCode: true, filters: noFilters })
-    return result.exitCode === 0 ? undefined : (result.stdout ?? '')
-  })
-}
-
-function migrationNames(folder: string): string[] {
-  if (!existsSync(folder)) return []
-  return readdirSync(folder, { withFileTypes: true })
+function migrationNames(): string[] {
+  return readdirSync(migrationsFolder, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => name)
     .sort()
 }
 
-function listMigrations(folder: string): MigrationList {
-  return {
-    baseDir: folder,
-    lockfile,
-    migrationDirectories: [...readScripts(folder, migrationNames(folder))].map(([name, value]) => ({
-      path: name,
-      migrationFile: {
-        path: 'migration.sql',
-        content: { tag: 'ok', value },
-      },
-    })),
-    shadowDbInitScript: '',
-  }
-}
-
 const findTable = statement(`SELECT to_regclass('_prisma_migrations')::text`)
 const listApplied = statement(
-  'SELECT migration_name, finished_at IS NOT NULL FROM _prisma_migrations WHERE rolled_back_at IS NULL ORDER BY started_at',
+  'SELECT migration_name, finished_at IS NOT NULL FROM _prisma_migrations WHERE rolled_back_at IS NULL ORDER BY started_at, migration_name',
 )
 
 interface StartedMigration {
@@ -287,43 +241,49 @@ async function readAppliedMigrations(sql: Sql, known: readonly string[]): Promis
   return migrations
 }
 
-/** Applies the script of a migration and a statement that records it, both or neither. */
-type Apply = (script: string, finish: string) => Promise<void>
+/** The table and the rows are those of `prisma migrate`, which can continue a database of the gateway, and the reverse. */
+const createHistory = `
+  CREATE TABLE IF NOT EXISTS _prisma_migrations (
+    id VARCHAR(36) PRIMARY KEY NOT NULL,
+    checksum VARCHAR(64) NOT NULL,
+    finished_at TIMESTAMPTZ,
+    migration_name VARCHAR(255) NOT NULL,
+    logs TEXT,
+    rolled_back_at TIMESTAMPTZ,
+    started_at TIMESTAMPTZ NOT NULL DEFAULT now(),
+    applied_steps_count INTEGER NOT NULL DEFAULT 0
+  )`
+const recordStart = statement('INSERT INTO _prisma_migrations (id, checksum, migration_name) VALUES ($1, $2, $3)')
+const recordFailure = statement('UPDATE _prisma_migrations SET logs = $2 WHERE id = $1 AND finished_at IS NULL')
+const recordRollback = statement(`
+  UPDATE _prisma_migrations SET rolled_back_at = now()
+  WHERE migration_name = ANY ($1::text[]) AND finished_at IS NULL AND rolled_back_at IS NULL`)
 
-interface Target {
-  readonly connector: Connector
+/** The session that applies migrations. */
+interface Session {
   readonly sql: Sql
-  readonly apply: Apply
+  readonly run: Connector['runScript']
+  readonly isDistributed: boolean
 }
 
-/**
- * The connector with which the script of a migration also records that the migration is finished. PostgreSQL runs a
- * script as one transaction. The schema engine records it later, when it cannot know whether an interrupted migration
- * has run.
- */
-function finishing(
-  { connector, sql, apply }: Target,
-  scripts: ReadonlyMap<string, string>,
-  onFailure: (failure: OperatorError) => void,
-): Connector {
-  const names = new Map([...scripts].map(([name, script]) => [script, name]))
-  return {
-    ...connector,
-    async runScript(script) {
-      const name = names.get(script)
-      if (name === undefined) return connector.runScript(script)
-      const finish = `UPDATE _prisma_migrations SET finished_at = now()
-        WHERE migration_name = '${name}' AND finished_at IS NULL AND rolled_back_at IS NULL`
-      try {
-        if (isConcurrent(script)) {
-          await runConcurrent(connector, sql, script)
-          await connector.runScript(finish)
-        } else await apply(script, finish)
-      } catch (error) {
-        onFailure(new OperatorError(failureOf(name, script, error), { cause: error }))
-        throw error
-      }
-    },
+async function applyMigration({ sql, run, isDistributed }: Session, name: string, script: string): Promise<void> {
+  const id = randomUUID()
+  const finishAt = (time: string) =>
+    `UPDATE _prisma_migrations SET finished_at = ${time}, applied_steps_count = 1 WHERE id = '${id}'`
+  // Citus allows no function here whose result changes within a statement.
+  const finish = finishAt('statement_timestamp()')
+  await sql.execute(recordStart, [id, hash('sha256', script), name])
+  try {
+    if (isConcurrent(script)) {
+      await runConcurrent({ runScript: run }, sql, script)
+      await run(finish)
+    } else if (isDistributed) await applyDistributed({ sql, run }, script, finish)
+    else await run(`${script};\n${finishAt('clock_timestamp()')}`)
+  } catch (error) {
+    const message = failureOf(name, script, error)
+    // The session may be lost.
+    await sql.execute(recordFailure, [id, message]).catch(() => undefined)
+    throw new OperatorError(message, { cause: error })
   }
 }
 

@@ -2,10 +2,10 @@ import { setTimeout } from 'node:timers/promises'
 import type pg from 'pg'
 import { OperatorError } from '../../errors.ts'
 
-/**
- * The advisory lock of migrations: any number that all gateways share and the schema engine does not use (72707369).
- */
-const migrationLock = 4_070_226
+/** The advisory locks of migrations: the gateway's own, and the one that `prisma migrate` takes. */
+const migrationLocks = [4_070_226, 72_707_369]
+
+const takeBoth = 'SELECT CASE WHEN pg_try_advisory_lock($1) THEN pg_try_advisory_lock($2) ELSE false END AS taken'
 
 const pollMilliseconds = 200
 
@@ -16,10 +16,10 @@ const findCoordinator = `
 const findHolder = `
   SELECT pid, usename, application_name, host(client_addr) AS address, to_char(backend_start AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS since
   FROM pg_locks JOIN pg_stat_activity USING (pid)
-  WHERE locktype = 'advisory' AND classid = 0 AND objid = $1 AND granted AND pg_locks.database = (SELECT oid FROM pg_database WHERE datname = current_database())`
+  WHERE locktype = 'advisory' AND classid = 0 AND objid = ANY ($1) AND granted AND pid <> pg_backend_pid() AND pg_locks.database = (SELECT oid FROM pg_database WHERE datname = current_database())`
 
 /**
- * Takes the lock of migrations for a session. Polls for it, because a statement that waits would block indexes that are
+ * Takes the locks of migrations for a session. Polls for it, because a statement that waits would block indexes that are
  * built concurrently: they wait for all statements. Nodes of Citus know nothing of each other's locks, so it is that of
  * the coordinator.
  *
@@ -30,12 +30,12 @@ export async function takeMigrationLock(session: pg.Pool, milliseconds: number):
   await requireCoordinator(session)
   const giveUpAt = performance.now() + milliseconds
   for (;;) {
-    const { rows } = await session.query('SELECT pg_try_advisory_lock($1) AS taken', [migrationLock])
+    const { rows } = await session.query(takeBoth, migrationLocks)
     if (rows[0].taken === true) return
     if (performance.now() >= giveUpAt) break
     await setTimeout(pollMilliseconds)
   }
-  const { rows } = await session.query<Record<string, string | null>>(findHolder, [migrationLock])
+  const { rows } = await session.query<Record<string, string | null>>(findHolder, [migrationLocks])
   const [{ pid, usename, application_name, address, since } = {}] = rows
   throw new OperatorError(
     `Another process has held the lock of migrations for ${milliseconds / 1000} s` +

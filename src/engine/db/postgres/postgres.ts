@@ -70,6 +70,7 @@ export function openPostgres(url: string, options: PostgresOptions): Driver {
 
   return {
     ...primary,
+    prismaAdapter: new PrismaPg(pool),
     send: (...sent) => forAll().send(...sent),
     begin: () => forAll().begin(),
     read: (...sent) => nodes.readForAll(...sent) ?? primary.send(...sent),
@@ -83,7 +84,7 @@ export function openPostgres(url: string, options: PostgresOptions): Driver {
     isDistributed: () => isDistributed,
 
     // An advisory lock belongs to a session. So all the work uses one session, which stays open for as long as a
-    // migration takes. The schema engine takes its own lock, but stops waiting for it after 10 s.
+    // migration takes.
     async exclusively(work, lockMilliseconds = 60_000) {
       const Client = createConnectionClass(timeouts.connectMilliseconds)
       const application_name = `${settings.application_name}-migrations`
@@ -235,7 +236,6 @@ const sumOf = (pools: readonly pg.Pool[], count: (pool: pg.Pool) => number) =>
 function connectorOf(pool: pg.Pool): Connector {
   return {
     ...serverOf(pool),
-    prismaAdapters: new PrismaPg(pool),
     runScript: async (script) => void (await pool.query(script)),
   }
 }
