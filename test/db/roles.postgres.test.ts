@@ -106,14 +106,17 @@ describe.skipIf(!hasServer)('migrate deploy', () => {
     )
   })
 
-  it('gives up after --lock-timeout, and names the session that holds the lock', async () => {
+  it.each([
+    ['the gateway', 4_070_226],
+    ['prisma migrate', 72_707_369],
+  ])('gives up after --lock-timeout, and names the session that holds the lock of %s', async (_, lock) => {
     await createBare()
     await allowTables()
     await createExtensions()
     const other = new pg.Client({ connectionString: ownerUrl(name), application_name: 'another deployment' })
     await other.connect()
     onTestFinished(() => other.end())
-    await other.query('SELECT pg_advisory_lock(4070226)')
+    await other.query('SELECT pg_advisory_lock($1)', [lock])
     const [{ pid }] = (await other.query('SELECT pg_backend_pid() AS pid')).rows as [{ pid: number }]
     const { code, stderr } = await deploy('--lock-timeout', '1')
     expect(code).toBe(1)
