@@ -1,12 +1,16 @@
 import { execFile } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Database, openDatabase } from '../../src/engine/db/database.ts'
-import { deployMigrations, readMigrationStatus } from '../../src/engine/db/migrations/migrations.ts'
+import {
+  deployMigrations,
+  readMigrationScripts,
+  readMigrationStatus,
+} from '../../src/engine/db/migrations/migrations.ts'
 import { projectRoot } from '../support/docs.ts'
 import { createDatabaseOfOwner, dropDatabase, hasServer, ownerUrl } from '../support/postgresql.ts'
 import { locationOf } from '../support/settings.ts'
@@ -54,8 +58,11 @@ describe.skipIf(!hasServer)('prisma migrate', () => {
   }
   const upToDate = expect.stringContaining('Database schema is up to date!')
   const isComplete = async () => {
-    const { applied, ...rest } = await readMigrationStatus(database.sql)
+    const { applied: _, ...rest } = await readMigrationStatus(database.sql)
     expect(rest).toEqual({ pending: [], unknown: [], failed: [] })
+    const text = 'SELECT migration_name, checksum FROM _prisma_migrations WHERE rolled_back_at IS NULL'
+    const scripts = [...readMigrationScripts()].map(([name, script]) => [name, hash('sha256', script)])
+    expect((await database.sql.query({ text })).sort()).toEqual(scripts)
     expect(await prismaMigrate(['status'])).toEqual(upToDate)
   }
 

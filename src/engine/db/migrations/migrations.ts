@@ -167,14 +167,15 @@ export async function deployMigrations(
   const { applied, pending, failed } = await readMigrationStatus(sql)
   const isDistributed = driver.isDistributed?.() ?? false
   if (pending.length === 0 && failed.length === 0 && !isDistributed) return []
-  await requireDeployable(sql, applied.length === 0 && failed.length === 0)
+  const isNew = applied.length === 0 && failed.length === 0
+  await requireDeployable(sql, isNew)
   const copy = applied.length > 0 ? await driver.copyAside?.(`before-${pending[0]}`) : undefined
   if (copy !== undefined) onCopy(copy)
   if (isDistributed) requireDistributable(readScripts(pending))
   return driver.exclusively(async (connector) => {
     const session: Session = { sql: new Sql(connector), run: connector.runScript, isDistributed }
     if (isDistributed) await prepareDistributed(session)
-    await session.run(createHistory)
+    if (isNew) await session.run(createHistory)
     // Another process may have applied some meanwhile.
     const { pending, failed } = await readMigrationStatus(session.sql)
     await session.sql.execute(recordRollback, [failed])
