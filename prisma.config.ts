@@ -1,6 +1,5 @@
 // `generate`, `validate` and `format` require the schema engine's binary, which a closed network cannot download, but never
-// run it. So the variable can name any existing file. Migrations run the same engine as WebAssembly
-// (src/engine/db/migrations/schema-engine.ts).
+// run it. So the variable can name any existing file.
 if (process.argv.some((word) => ['generate', 'validate', 'format'].includes(word))) {
   process.env['PRISMA_SCHEMA_ENGINE_BINARY'] ??= process.execPath
 }

@@ -15,10 +15,10 @@ import { createPool } from '../src/engine/db/embedded/node-postgres.ts'
 const prismaFolder = path.resolve(import.meta.dirname, '../prisma')
 const schema = { path: 'schema.prisma', content: readFileSync(path.join(prismaFolder, 'schema.prisma'), 'utf8') }
 
-export const noFilters = { externalTables: [], externalEnums: [] }
+const noFilters = { externalTables: [], externalEnums: [] }
 
 /** The migrations, as the engine takes them. */
-export function listMigrations(): MigrationList {
+function listMigrations(): MigrationList {
   const baseDir = path.join(prismaFolder, 'migrations')
   const names = readdirSync(baseDir).filter((name) => /^\d/.test(name))
   const scriptOf = (name: string) => readFileSync(path.join(baseDir, name, 'migration.sql'), 'utf8')
@@ -33,7 +33,11 @@ export function listMigrations(): MigrationList {
   }
 }
 
-/** The SQL that the migrations lack compared with schema.prisma; undefined if they agree. They are replayed in memory. */
+/**
+ * Replays the migrations in memory.
+ *
+ * @returns the SQL that they lack compared with schema.prisma; undefined if they agree
+ */
 export async function diffMigrationsAndSchema(): Promise<string | undefined> {
   const pglite = await createPglite({})
   const work = async (engine: SchemaEngine) => {
@@ -72,11 +76,11 @@ async function readingCatalog(pool: pg.Pool): Promise<SqlDriverAdapter> {
 let loading: ReturnType<typeof loadBindings> | undefined
 
 /**
- * Runs work with Prisma's schema engine, which `prisma migrate` uses, as WebAssembly. It needs no binary from a download
- * server, and works on PostgreSQL and PGlite alike. The gateway itself applies migrations without it.
+ * Runs work with Prisma's schema engine, which `prisma migrate` uses, as WebAssembly. So it needs no binary from a
+ * download server. The gateway applies migrations without it.
  *
- * @param connect returns an adapter whose `executeScript` takes any script: Prisma's own splits it at each semicolon, even
- *   in a comment or a string
+ * @param connect returns an adapter whose `executeScript` takes any script. That of Prisma splits it at each semicolon,
+ *   even in a comment or a string
  */
 export async function withSchemaEngine<Result>(
   connect: () => Promise<SqlDriverAdapter>,

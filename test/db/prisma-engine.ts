@@ -1,5 +1,5 @@
 /**
- * Stands for the binary of Prisma's schema engine, which Prisma's command starts and sends JSON-RPC to: the same engine as
+ * Replaces the binary of Prisma's schema engine, to which Prisma's command sends JSON-RPC, by the same engine as
  * WebAssembly. A closed network cannot download the binary.
  */
 import { createInterface } from 'node:readline'

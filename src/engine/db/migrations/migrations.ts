@@ -242,7 +242,7 @@ async function readAppliedMigrations(sql: Sql, known: readonly string[]): Promis
   return migrations
 }
 
-/** The table and the rows are those of `prisma migrate`, which can continue a database of the gateway, and the reverse. */
+/** The table of `prisma migrate`, which can so continue a database of the gateway, and the reverse. */
 const createHistory = `
   CREATE TABLE IF NOT EXISTS _prisma_migrations (
     id VARCHAR(36) PRIMARY KEY NOT NULL,

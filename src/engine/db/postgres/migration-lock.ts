@@ -19,9 +19,9 @@ const findHolder = `
   WHERE locktype = 'advisory' AND classid = 0 AND objid = ANY ($1) AND granted AND pid <> pg_backend_pid() AND pg_locks.database = (SELECT oid FROM pg_database WHERE datname = current_database())`
 
 /**
- * Takes the locks of migrations for a session. Polls for it, because a statement that waits would block indexes that are
- * built concurrently: they wait for all statements. Nodes of Citus know nothing of each other's locks, so it is that of
- * the coordinator.
+ * Takes the locks of migrations for a session. Polls for them, because a statement that waits would block indexes that
+ * are built concurrently: they wait for all statements. Nodes of Citus know nothing of each other's locks, so they are
+ * those of the coordinator.
  *
  * @throws OperatorError naming the coordinator, if the session is one of another node
  * @throws OperatorError naming the session that holds the lock, if it does so for too long
