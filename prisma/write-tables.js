@@ -29,6 +29,9 @@ function toTable({ name, dbName, fields }, models, enumNames) {
       type: field.type,
       sqlType: (enumNames.get(field.type) ?? sqlTypeOf(field.type)) + (field.isList ? '[]' : ''),
       isNullable: !field.isRequired,
+      isDate: field.nativeType?.[0] === 'Date' || undefined,
+      isNow: field.isUpdatedAt || field.default?.name === 'now' || undefined,
+      default: field.default?.name ? undefined : field.default,
       index: /@index (prefix|nullsLast)\b/.exec(field.documentation ?? '')?.[1],
     }))
   // The foreign keys (tenant_app_id, field).

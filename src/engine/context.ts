@@ -6,7 +6,6 @@ import type { Database } from './db/database.ts'
 import { createLoaders, type Loaders } from './db/read/loaders.ts'
 import { type RequestDatabase, type Sql, waitFor } from './db/sql.ts'
 import type { ViewerClient } from './db/trees.ts'
-import { type OwnedRows, rowsOf } from './db/write/owned-rows.ts'
 import { createIdempotency, type Idempotency } from './idempotency/idempotency.ts'
 import { createFairQueues, type FairQueues } from './limits/fair-queue.ts'
 import type { Budget } from './limits/reservation.ts'
@@ -94,9 +93,7 @@ export function createEngineServices(
 export interface RequestRows {
   /** Sends its statements. */
   readonly sql: Sql
-  /** Write the rows that the viewer may change. */
-  readonly rows: OwnedRows
-  /** Prisma Client of the viewer: it reads the rows that the viewer may see (db/trees.ts). */
+  /** Prisma Client of the viewer: reads and writes what the viewer may see and change (db/trees.ts). */
   readonly db: ViewerClient
   /** Read the rows that the viewer may see. They remember these rows, so no two requests share them. */
   readonly loaders: Loaders
@@ -165,7 +162,7 @@ export function createContext(
   }
   const within = (sql: Sql): RequestRows => {
     const loaders = createLoaders(sql, database.reads, owner, limits)
-    return { sql, rows: rowsOf(sql, owner), loaders, db: database.trees.of(loaders) }
+    return { sql, loaders, db: database.trees.of({ sql, owner, loaders }) }
   }
   return { ...services, ...within(database.sql.for(statements)), within, viewer, client, log, trace }
 }

@@ -29,7 +29,8 @@ function clientOf({ within, counted = { statements: 0 } }: ClientOptions = {}): 
   const owner = { tenantAppId, within: within === undefined ? undefined : { model: 'User' as const, id: within } }
   const atOnce = <Result>(read: () => Promise<Result>) => read()
   const limits = { search: atOnce, objects: atOnce, longModels: services.reading.longModels, maxLength: 1e9 }
-  return database.trees.of(createLoaders(database.sql.for(counted), database.reads, owner, limits))
+  const sql = database.sql.for(counted)
+  return database.trees.of({ sql, owner, loaders: createLoaders(sql, database.reads, owner, limits) })
 }
 
 describe('the client of a viewer', () => {

@@ -5,8 +5,8 @@ import { createTenant } from '../../src/domain/tenant/tenant.service.ts'
 import { createDatabase } from '../../src/engine/db/database.ts'
 import { requireLayout } from '../../src/engine/db/distribution/layout.ts'
 import { openPostgres } from '../../src/engine/db/postgres/postgres.ts'
-import { insertRow } from '../../src/engine/db/write/insert.ts'
-import { rowsOf as ownedRows } from '../../src/engine/db/write/owned-rows.ts'
+import { insertRows } from '../../src/engine/db/write/insert.ts'
+import { updateEach } from '../../src/engine/db/write/owned-rows.ts'
 import { createTestDatabase, followNodes, type TestDatabase } from '../support/database.ts'
 import { type ListeningGateway, listen } from '../support/gateway.ts'
 import { adminUrl, isDistributed, nodes, runAsAdminOn } from '../support/postgresql.ts'
@@ -154,8 +154,9 @@ describe.skipIf(!isDistributed)('a gateway', () => {
     const row = { ...where, id: 'usr_1', name: 'Ada', email: 'ada@example.com', phone: null }
     const sql = wronged.sql.for({ statements: 0, tenantAppId: wrong.tenantAppId })
     await sql.transact(async (transaction) => {
-      await insertRow(transaction, 'User', { ...row, createdAt: new Date(), updatedAt: new Date() })
-      await ownedRows(transaction, where).update('User', ['name'], [{ id: row.id, name: 'Eve' }])
+      await insertRows(transaction, 'User', [{ ...row, createdAt: new Date(), updatedAt: new Date() }])
+      const changes = [{ where: { id: row.id }, data: { name: 'Eve' } }]
+      await updateEach({ sql: transaction, owner: where }, 'User', changes)
     })
     expect(await wronged.reads.batch(sql, 'User', 'id', where, [row.id])).toMatchObject([{ ...row, name: 'Eve' }])
     expect(await database.prisma.user.findMany({ where })).toMatchObject([{ ...row, name: 'Eve' }])

@@ -74,7 +74,7 @@ defineLive('account', {
   relation: accountById,
   follows: 'the account and its profile',
   by: 'accountId',
-  find: async ({ rows }, id) => ((await rows.find('Account', [id])).has(id) ? id : null),
+  find: async ({ db }, id) => (await db.account.findFirst({ where: { id }, select: { id: true } }))?.id ?? null,
 })
 
 export const AccountFilter = builder.filter('Account', {

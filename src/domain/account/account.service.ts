@@ -50,19 +50,23 @@ const tooManyAccounts = `has ${maxAccountsOfToken} accounts, the most that a use
 
 type NewAccount = Omit<Account, 'tenantAppId' | 'createdAt' | 'updatedAt'>
 
-async function writeLinks({ viewer, sql, rows }: Context, links: readonly NewAccount[]): Promise<Outcome<Account>[]> {
+async function writeLinks({ viewer, sql, db }: Context, links: readonly NewAccount[]): Promise<Outcome<Account>[]> {
   // Locked, so that the foreign key of one account cannot reject the others.
-  const users = await rows.lock('User', [...new Set(links.map(({ userId }) => userId))], 'KEY SHARE')
+  const locked = await db.user.lockMany({
+    where: { id: { in: [...new Set(links.map(({ userId }) => userId))] } },
+    strength: 'KEY SHARE',
+  })
+  const users = new Set(locked.map(({ id }) => id))
   const possible = links.filter(({ userId }) => users.has(userId))
-  const now = new Date()
   const { tenantAppId, userId } = viewer
   const knownOf = userId === undefined ? () => undefined : await findByPlatform(sql, tenantAppId, possible)
   const added = possible.filter((link) => !knownOf(link))
   const room = userId === undefined ? added.length : await roomOf(sql, tenantAppId, userId)
-  const linked = await rows.insert(
-    'Account',
-    added.slice(0, Math.max(0, room)).map((link) => ({ ...link, createdAt: now, updatedAt: now })),
-  )
+  const created = await db.account.createManyAndReturn({
+    data: added.slice(0, Math.max(0, room)),
+    skipDuplicates: true,
+  })
+  const linked = new Map(created.map((account) => [account.id, account]))
   const others = possible.filter(({ id }) => !linked.has(id))
   const existingOf = await findByPlatform(sql, tenantAppId, others)
   return links.map((link) => {
@@ -85,16 +89,16 @@ async function roomOf(sql: Sql, tenantAppId: string, userId: string): Promise<nu
 type AccountChange = z.input<typeof accountChange> & { readonly id: string }
 
 /** An input is rejected with NOT_FOUND for `id`, and with CONFLICT for `expectedUpdatedAt`. */
-export const updateAccount = writeOne(({ rows }: Context, inputs: readonly AccountChange[]) =>
+export const updateAccount = writeOne(({ db }: Context, inputs: readonly AccountChange[]) =>
   writeEach(inputs, {
     parse({ id, ...input }) {
-      const change = parseInput(accountChange, input)
+      const { expectedUpdatedAt: updatedAt, displayName, status } = parseInput(accountChange, input)
       if (!isPossibleId(id)) throw accountNotFound('id')
-      return { id, ...change }
+      return { where: { id, updatedAt }, data: { displayName, status } }
     },
     async write(changes) {
-      const updated = await rows.update('Account', ['displayName', 'status'], changes)
-      return outcomesOf(changes, updated, (ids) => rows.find('Account', ids), accountNotFound)
+      const targets = changes.map(({ where }) => where)
+      return outcomesOf(targets, await db.account.updateEach(changes), db.account, accountNotFound)
     },
   }),
 )
@@ -106,21 +110,22 @@ export interface UnlinkedAccount {
   readonly profileId: string | null
 }
 
-const profileOfAccount = '(SELECT "id" FROM "profile" WHERE "tenant_app_id" = $1 AND "account_id" = "account"."id")'
+const withProfile = { id: true, userId: true, profile: { select: { id: true } } } as const
 
 /**
  * Unlinks accounts. Foreign keys delete their profiles and emails in the same statement. An input is rejected with
  * NOT_FOUND for `id`, and with CONFLICT for `expectedUpdatedAt`.
  */
-export function unlinkAccounts({ rows }: Context, inputs: readonly TargetInput[]) {
+export function unlinkAccounts({ db }: Context, inputs: readonly TargetInput[]) {
   return deleteEach(inputs, {
-    async remove(targets) {
-      const deleted = await rows.delete('Account', targets, ['"user_id"', profileOfAccount])
-      return new Map(
-        [...deleted].map(([id, [userId, profileId]]) => [id, { id, userId, profileId } as UnlinkedAccount]),
+    async remove(where) {
+      const deleted = await db.account.deleteEach({ where, select: withProfile })
+      return deleted.map(
+        (account): UnlinkedAccount | null =>
+          account && { id: account.id, userId: account.userId, profileId: account.profile?.id ?? null },
       )
     },
-    find: (ids) => rows.find('Account', ids),
+    rows: db.account,
     notFound: accountNotFound,
   })
 }

@@ -1,6 +1,6 @@
 import { idsWithPrefix } from '../../engine/db/ids.ts'
 import { many, one } from '../../engine/db/read/relation.ts'
-import { rowsOf } from '../../engine/db/write/owned-rows.ts'
+import { deleteEach } from '../../engine/db/write/owned-rows.ts'
 import type { Deletion, Seed } from '../resource.ts'
 import { userIds } from '../user/user.ts'
 
@@ -8,10 +8,10 @@ import { userIds } from '../user/user.ts'
 export const accountDeletion: Deletion = {
   event: 'ACCOUNT_UNLINKED',
   async delete({ sql }, tenantAppId, ids) {
-    await rowsOf(sql, { tenantAppId }).delete(
-      'Account',
-      ids.map((id) => ({ id })),
-    )
+    await deleteEach({ sql, owner: { tenantAppId } }, 'Account', {
+      where: ids.map((id) => ({ id })),
+      select: { id: true },
+    })
   },
 }
 

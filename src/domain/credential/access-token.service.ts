@@ -40,7 +40,7 @@ const defaultSeconds = 3_600
  *   lifetime, NOT_FOUND for the user
  */
 export async function createAccessToken(
-  { viewer, rows, tokens }: Context,
+  { viewer, db, tokens }: Context,
   input: z.input<typeof newAccessToken>,
 ): Promise<NewAccessToken> {
   const { userId, scopes: requested, expiresInSeconds } = parseInput(newAccessToken, input)
@@ -54,7 +54,7 @@ export async function createAccessToken(
   }
   if (granted.length === 0)
     throw invalidField('scopes', 'REQUIRED', 'is required, because the key has no scope that reads')
-  if (userId != null) await requireUser({ viewer, rows }, userId)
+  if (userId != null) await requireUser({ viewer, db }, userId)
   const { tenantAppId, keyId } = viewer
   const expiresAt = earliest(Date.now() + (expiresInSeconds ?? defaultSeconds) * 1_000, viewer.expiresAt)
   const content = { tenantAppId, keyId, userId: userId ?? undefined, scopes: granted, expiresAt }
@@ -65,10 +65,11 @@ function allowedScopes(viewer: Viewer, isForUser: boolean): Scope[] {
   return viewer.scopes.filter(isScope).filter((scope) => !isForUser || userScopes.includes(scope))
 }
 
-async function requireUser({ viewer, rows }: Pick<Context, 'viewer' | 'rows'>, userId: string): Promise<void> {
+async function requireUser({ viewer, db }: Pick<Context, 'viewer' | 'db'>, userId: string): Promise<void> {
   // A token without a user has the id of its key in the same claim.
   const isPossible = isPossibleId(userId) && userId !== viewer.keyId
-  if (!isPossible || !(await rows.find('User', [userId])).has(userId)) throw userNotFound('userId')
+  if (!isPossible || !(await db.user.findFirst({ where: { id: userId }, select: { id: true } })))
+    throw userNotFound('userId')
 }
 
 /** A token states its expiry in whole seconds. */

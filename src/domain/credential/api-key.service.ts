@@ -94,13 +94,13 @@ async function requireRoom({ viewer, sql }: Pick<Context, 'viewer' | 'sql'>): Pr
  * @throws GatewayError BAD_USER_INPUT: NOT_FOUND for `id`; FORBIDDEN if the key has scopes that the viewer does not
  *   have
  */
-export async function revokeApiKey({ viewer, sql, rows }: Context, { id }: { readonly id: string }): Promise<ApiKey> {
-  const key = isPossibleId(id) ? (await rows.find('ApiKey', [id])).get(id) : undefined
+export async function revokeApiKey({ viewer, sql, db }: Context, { id }: { readonly id: string }): Promise<ApiKey> {
+  const key = isPossibleId(id) ? await db.apiKey.findFirst({ where: { id } }) : null
   if (!key) throw invalidField('id', 'NOT_FOUND', 'is not the id of an API key')
   const missing = key.scopes.filter((scope) => !viewer.scopes.includes(scope))
   if (missing.length > 0) {
     throw new GatewayError('FORBIDDEN', `The key has scopes that you do not have: ${missing.join(', ')}.`)
   }
   await revokeTree(sql, key)
-  return (await rows.find('ApiKey', [id])).get(id) ?? key
+  return (await db.apiKey.findFirst({ where: { id } })) ?? key
 }

@@ -8,7 +8,7 @@ import { one } from '../../engine/db/read/relation.ts'
 import type { Sql } from '../../engine/db/sql.ts'
 import { statement, write } from '../../engine/db/statement.ts'
 import { lastTime } from '../../engine/db/storable.ts'
-import { insertRow } from '../../engine/db/write/insert.ts'
+import { insertRows } from '../../engine/db/write/insert.ts'
 import { OperatorError } from '../../engine/errors.ts'
 import { operatorName } from '../../engine/input/rules.ts'
 import { scopes as allScopes } from '../scopes.ts'
@@ -79,7 +79,7 @@ export async function createKey({ sql }: Pick<Database, 'sql'>, newKey: NewKey):
     successorId: null,
     pointsPerMinute: pointsPerMinute ?? null,
   }
-  await insertRow(sql, 'ApiKey', row)
+  await insertRows(sql, 'ApiKey', [row], 'fail')
   return { row, key }
 }
 

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Database } from '../../engine/db/database.ts'
 import type { Job } from '../../engine/db/generated/prisma/client.ts'
 import { insertRows } from '../../engine/db/write/insert.ts'
-import { rowsOf } from '../../engine/db/write/owned-rows.ts'
+import { deleteEach } from '../../engine/db/write/owned-rows.ts'
 import {
   id,
   indexedText,
@@ -143,10 +143,10 @@ const toJson = (value: object | null) => value && JSON.stringify(value)
 async function deleteJobs(database: Database, tenantAppId: string, ids: readonly string[]): Promise<void> {
   for (const job of (await readJobs(database, tenantAppId, ids)).values())
     if (job.runAt !== null) throw notImported(job)
-  await rowsOf(database.sql, { tenantAppId }).delete(
-    'Job',
-    ids.map((id) => ({ id })),
-  )
+  await deleteEach({ sql: database.sql, owner: { tenantAppId } }, 'Job', {
+    where: ids.map((id) => ({ id })),
+    select: { id: true },
+  })
 }
 
 async function readJobs(

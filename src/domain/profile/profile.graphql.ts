@@ -126,7 +126,8 @@ defineLive('profile', {
   relation: profileById,
   follows: 'the profile and its account',
   by: 'accountId',
-  find: async ({ rows }, id) => (await rows.find('Profile', [id])).get(id)?.accountId ?? null,
+  find: async ({ db }, id) =>
+    (await db.profile.findFirst({ where: { id }, select: { accountId: true } }))?.accountId ?? null,
 })
 
 builder.prismaObjectField(Account, 'profile', (t) =>

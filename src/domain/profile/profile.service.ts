@@ -49,7 +49,7 @@ interface ProfileEmails {
 const changeable = [...Object.keys(profileFields), 'phoneNumbers', 'addresses', 'unsupportedFields']
 
 /** What a new profile has in columns that are never null. */
-const whenMissing: Change = { phoneNumbers: '[]', addresses: '[]', unsupportedFields: [] }
+const whenMissing: Change = { phoneNumbers: [], addresses: [], unsupportedFields: [] }
 
 const table = dataModel('Profile')
 const { list, toRow } = selectColumns(table)
@@ -182,20 +182,23 @@ function toSync({ accountId, ...input }: SyncInput): Sync {
   if (!isPossibleId(accountId)) throw accountNotFound('accountId')
   const change = {
     ...scalars,
-    ...(phoneNumbers !== undefined && { phoneNumbers: JSON.stringify(phoneNumbers ?? []) }),
-    ...(addresses !== undefined && { addresses: JSON.stringify(addresses ?? []) }),
-    ...(unsupportedFields !== undefined && { unsupportedFields: unsupportedFields ?? [] }),
+    phoneNumbers: orEmpty(phoneNumbers),
+    addresses: orEmpty(addresses),
+    unsupportedFields: orEmpty(unsupportedFields),
   }
   return { accountId, change, emails: emails === null ? [] : emails, expectedUpdatedAt }
 }
 
+const orEmpty = (list: readonly unknown[] | null | undefined) => (list === null ? [] : list)
+
 async function writeSyncs(
-  { viewer: { tenantAppId }, sql, rows, loaders }: Context,
+  { viewer: { tenantAppId }, sql, db, loaders }: Context,
   syncs: readonly Sync[],
 ): Promise<Outcome<Profile>[]> {
   const ids = syncs.map(({ accountId }) => accountId)
   // Locked until the end of the transaction, so that two calls for one account do not interleave.
-  const accounts = await rows.lock('Account', ids, 'UPDATE')
+  const locked = await db.account.lockMany({ where: { id: { in: ids } }, strength: 'UPDATE' })
+  const accounts = new Map(locked.map((account) => [account.id, account]))
   const possible = syncs.filter(({ accountId }) => accounts.has(accountId))
   if (possible.length === 0) return syncs.map(() => accountNotFound('accountId'))
   const written = await upsertProfiles(

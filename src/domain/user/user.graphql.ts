@@ -49,7 +49,7 @@ defineLive('user', {
   relation: userById,
   follows: 'the user, and of the accounts and profiles of the user',
   by: 'userId',
-  find: async ({ rows }, id) => ((await rows.find('User', [id])).has(id) ? id : null),
+  find: async ({ db }, id) => (await db.user.findFirst({ where: { id }, select: { id: true } }))?.id ?? null,
 })
 
 builder.objectField(Event, 'user', (t) =>

@@ -2,7 +2,6 @@ import type { z } from 'zod'
 import type { Context } from '../../engine/context.ts'
 import type { User } from '../../engine/db/generated/prisma/client.ts'
 import { isPossibleId } from '../../engine/db/storable.ts'
-import { insertRow, insertRows } from '../../engine/db/write/insert.ts'
 import { GatewayError, invalidField } from '../../engine/errors.ts'
 import { parseInput } from '../../engine/input/rules.ts'
 import {
@@ -22,47 +21,41 @@ type UserChange = z.input<typeof userChange> & { readonly id: string }
 
 /** @throws GatewayError BAD_USER_INPUT naming every invalid field; FORBIDDEN for a token that is bound to a user */
 export async function createUser(context: Context, input: NewUser): Promise<User> {
-  const user = toNewUser(context, input)
   // For one row this costs less than `createUsers`.
-  await insertRow(context.sql, 'User', user)
-  return user
+  return context.db.user.create({ data: toNewUser(context, input) })
 }
 
 /** @throws GatewayError FORBIDDEN for a token that is bound to a user */
 export function createUsers(context: Context, inputs: readonly NewUser[]): Promise<Outcome<User>[]> {
   return writeEach(inputs, {
     parse: (input) => toNewUser(context, input),
-    async write(users) {
-      await insertRows(context.sql, 'User', users)
-      return users
-    },
+    write: (users) => context.db.user.createManyAndReturn({ data: users }),
   })
 }
 
-function toNewUser({ viewer }: Context, input: NewUser): User {
+function toNewUser({ viewer }: Context, input: NewUser) {
   if (viewer.userId !== undefined) {
     throw new GatewayError('FORBIDDEN', 'An access token that is bound to a user cannot create users.')
   }
-  const now = new Date()
-  const { tenantAppId } = viewer
-  return { ...parseInput(newUser, input), id: userIds.create(), tenantAppId, createdAt: now, updatedAt: now }
+  return { ...parseInput(newUser, input), id: userIds.create() }
 }
 
 /**
  * Changes users of the viewer's tenant. Absent fields keep their value. An input is rejected with NOT_FOUND for `id`,
  * and with CONFLICT for `expectedUpdatedAt`.
  */
-export function updateUsers({ rows }: Context, inputs: readonly UserChange[]): Promise<Outcome<User>[]> {
+export function updateUsers({ db }: Context, inputs: readonly UserChange[]): Promise<Outcome<User>[]> {
   return writeEach(inputs, {
     parse({ id, ...input }) {
-      const change = parseInput(userChange, input)
+      const { expectedUpdatedAt: updatedAt, name, email, phone } = parseInput(userChange, input)
       if (!isPossibleId(id)) throw userNotFound('id')
-      return { id, ...change }
+      // All changes name all fields, so that their statements are the same.
+      return { where: { id, updatedAt }, data: { name, email, phone } }
     },
-    unique: { id: ({ id }) => id },
+    unique: { id: ({ where }) => where.id },
     async write(changes) {
-      const updated = await rows.update('User', ['name', 'email', 'phone'], changes)
-      return outcomesOf(changes, updated, (ids) => rows.find('User', ids), userNotFound)
+      const targets = changes.map(({ where }) => where)
+      return outcomesOf(targets, await db.user.updateEach(changes), db.user, userNotFound)
     },
   })
 }
@@ -76,25 +69,23 @@ export interface DeletedUser {
   readonly profileIds: readonly string[]
 }
 
-const accountsOfUser =
-  'ARRAY(SELECT "id" FROM "account" WHERE "tenant_app_id" = $1 AND "user_id" = "user"."id" ORDER BY "id" COLLATE "C")'
-const profilesOfUser =
-  'ARRAY(SELECT profile."id" FROM "account" JOIN "profile" ON profile."tenant_app_id" = $1 AND profile."account_id" = account."id" ' +
-  'WHERE account."tenant_app_id" = $1 AND account."user_id" = "user"."id" ORDER BY profile."id" COLLATE "C")'
+const withAccounts = { id: true, accounts: { select: { id: true, profile: { select: { id: true } } } } } as const
 
 /**
  * Deletes users of the viewer's tenant. Foreign keys delete their accounts, profiles and emails in the same statement.
  * An input is rejected with NOT_FOUND for `id`, and with CONFLICT for `expectedUpdatedAt`.
  */
-export function deleteUsers({ rows }: Context, inputs: readonly TargetInput[]) {
+export function deleteUsers({ db }: Context, inputs: readonly TargetInput[]) {
   return deleteEach(inputs, {
-    async remove(targets) {
-      const deleted = await rows.delete('User', targets, [accountsOfUser, profilesOfUser])
-      return new Map(
-        [...deleted].map(([id, [accountIds, profileIds]]) => [id, { id, accountIds, profileIds } as DeletedUser]),
-      )
+    async remove(where) {
+      const deleted = await db.user.deleteEach({ where, select: withAccounts })
+      return deleted.map((user): DeletedUser | null => {
+        if (!user) return null
+        const profileIds = user.accounts.flatMap(({ profile }) => profile?.id ?? [])
+        return { id: user.id, accountIds: user.accounts.map(({ id }) => id), profileIds: profileIds.sort() }
+      })
     },
-    find: (ids) => rows.find('User', ids),
+    rows: db.user,
     notFound: userNotFound,
   })
 }

@@ -1,16 +1,16 @@
 import { idsWithPrefix } from '../../engine/db/ids.ts'
 import { one } from '../../engine/db/read/relation.ts'
-import { rowsOf } from '../../engine/db/write/owned-rows.ts'
+import { deleteEach } from '../../engine/db/write/owned-rows.ts'
 import type { Deletion, Seed } from '../resource.ts'
 
 /** The accounts of a user, with their profiles and emails, are deleted with the user. */
 export const userDeletion: Deletion = {
   event: 'USER_DELETED',
   async delete({ sql }, tenantAppId, ids) {
-    await rowsOf(sql, { tenantAppId }).delete(
-      'User',
-      ids.map((id) => ({ id })),
-    )
+    await deleteEach({ sql, owner: { tenantAppId } }, 'User', {
+      where: ids.map((id) => ({ id })),
+      select: { id: true },
+    })
   },
 }
 

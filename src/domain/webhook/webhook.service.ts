@@ -3,7 +3,6 @@ import type { Context } from '../../engine/context.ts'
 import type { ApiKey, Webhook } from '../../engine/db/generated/prisma/client.ts'
 import { statement, write } from '../../engine/db/statement.ts'
 import { isPossibleId } from '../../engine/db/storable.ts'
-import { insertRow } from '../../engine/db/write/insert.ts'
 import { GatewayError, invalidField } from '../../engine/errors.ts'
 import { atMost, filledText, httpUrl, kept, listOf, parseInput, rule, text } from '../../engine/input/rules.ts'
 import type { KeyRing } from '../../engine/secrets/key-ring.ts'
@@ -86,11 +85,11 @@ type CheckedInput = Partial<Pick<z.input<typeof webhookChange>, 'url' | 'query' 
  */
 export async function checkWebhook(context: Context, input: CheckedInput): Promise<void> {
   await checkAddress(context, input)
-  const { viewer, webhooks, rows } = context
+  const { viewer, webhooks, db } = context
   if (!isRedirection(input)) return
   let { query } = input
   if (query === undefined && input.id !== undefined && isPossibleId(input.id)) {
-    query = (await rows.find('Webhook', [input.id])).get(input.id)?.query
+    query = (await db.webhook.findFirst({ where: { id: input.id } }))?.query
   }
   const { data } = webhookQuery.safeParse(query)
   if (data !== undefined) await webhooks.checkQuery(viewer, data)
@@ -116,8 +115,8 @@ async function checkAddress({ viewer, webhooks }: Context, { url }: CheckedInput
  *   can; FORBIDDEN if the viewer has no API key, or the operator has set no key for secrets
  */
 export async function createWebhook(context: Context, input: z.input<typeof newWebhook>): Promise<WebhookSecret> {
-  const { viewer, sql } = context
-  const { query = null, description = null, ...given } = parseInput(newWebhook, input)
+  const { viewer, sql, db } = context
+  const given = parseInput(newWebhook, input)
   const secrets = requireSecrets(context)
   const { tenantAppId } = viewer
   const keyId = await requireKey(context)
@@ -127,27 +126,16 @@ export async function createWebhook(context: Context, input: z.input<typeof newW
   }
   const id = webhookIds.create()
   const secret = generateSecret()
-  const now = new Date()
-  const webhook: Webhook = {
-    ...given,
-    query,
-    description,
-    tenantAppId,
-    id,
-    createdAt: now,
-    updatedAt: now,
-    enabled: true,
-    disabledReason: null,
-    cursor: await completeOf(context, tenantAppId),
-    keyId,
-    scopes: [...viewer.scopes],
-    secret: secrets.encrypt(secret, secretOwnerOf({ tenantAppId, id })),
-    previousSecret: null,
-    previousSecretUntil: null,
-    failingSince: null,
-    pausedUntil: null,
-  }
-  await insertRow(sql, 'Webhook', webhook)
+  const webhook = await db.webhook.create({
+    data: {
+      ...given,
+      id,
+      cursor: await completeOf(context, tenantAppId),
+      keyId,
+      scopes: [...viewer.scopes],
+      secret: secrets.encrypt(secret, secretOwnerOf({ tenantAppId, id })),
+    },
+  })
   return { webhook, secret }
 }
 
@@ -163,7 +151,7 @@ export async function updateWebhook(
   context: Context,
   { id, ...input }: z.input<typeof webhookChange> & { readonly id: string },
 ): Promise<Webhook> {
-  const { viewer, rows } = context
+  const { viewer, db } = context
   const { url, eventTypes, query, description, enabled } = parseInput(webhookChange, input)
   const webhook = await findWebhook(context, 'id', id)
   const isRedirected = isRedirection({ url, query, enabled })
@@ -176,10 +164,9 @@ export async function updateWebhook(
     ...(isRedirected && { keyId: await requireKey(context), scopes: [...viewer.scopes] }),
   }
   if (Object.keys(data).length === 0) return webhook
-  const changed = await rows.update('Webhook', Object.keys(data), [{ id, ...data }])
-  const row = changed.get(id)
-  if (!row) throw webhookNotFound('id')
-  return row
+  const [changed] = await db.webhook.updateEach([{ where: { id }, data }])
+  if (!changed) throw webhookNotFound('id')
+  return changed
 }
 
 /**
@@ -188,11 +175,12 @@ export async function updateWebhook(
  * @returns the id of the deleted webhook
  * @throws GatewayError BAD_USER_INPUT with NOT_FOUND
  */
-export async function deleteWebhook({ viewer, sql, rows }: Context, { id }: { readonly id: string }): Promise<string> {
+export async function deleteWebhook({ viewer, sql, db }: Context, { id }: { readonly id: string }): Promise<string> {
   if (!isPossibleId(id)) throw webhookNotFound('id')
   // Millions of deliveries take longer than one statement may.
   await createDeliveryStore(sql).removeOf({ tenantAppId: viewer.tenantAppId, id })
-  if (!(await rows.delete('Webhook', [{ id }])).has(id)) throw webhookNotFound('id')
+  const [deleted] = await db.webhook.deleteEach({ where: [{ id }], select: { id: true } })
+  if (!deleted) throw webhookNotFound('id')
   return id
 }
 
@@ -251,8 +239,8 @@ function keyOf({ tenantAppId, id }: Webhook) {
   return { tenantAppId, id }
 }
 
-async function findWebhook({ rows }: Context, field: string, id: string): Promise<Webhook> {
-  const found = isPossibleId(id) ? (await rows.find('Webhook', [id])).get(id) : undefined
+async function findWebhook({ db }: Context, field: string, id: string): Promise<Webhook> {
+  const found = isPossibleId(id) ? await db.webhook.findFirst({ where: { id } }) : null
   if (!found) throw webhookNotFound(field)
   return found
 }
@@ -272,10 +260,10 @@ function requireSecrets({ webhooks }: Context): KeyRing {
  *
  * @returns the id of the key, or of its last successor if it has been rotated and is only valid for a while
  */
-async function requireKey({ viewer: { tenantAppId, keyId }, sql, rows }: Context): Promise<string> {
+async function requireKey({ viewer: { tenantAppId, keyId }, sql, db }: Context): Promise<string> {
   await lockKeys(sql, tenantAppId)
   async function find(id: string): Promise<ApiKey | undefined> {
-    const key = (await rows.find('ApiKey', [id])).get(id)
+    const key = await db.apiKey.findFirst({ where: { id } })
     return key?.revokedAt === null ? key : undefined
   }
   let key = await find(keyId)

@@ -1,8 +1,14 @@
-import type { Prisma } from './generated/prisma/client.ts'
+import type { Prisma, PrismaClient } from './generated/prisma/client.ts'
 import { tables as generated } from './generated/tables.ts'
 
 /** The name of a model of schema.prisma. */
 export type Model = Prisma.ModelName
+
+/** The models whose rows belong to a tenant. */
+export type OwnedModel = { [M in Model]: 'tenantAppId' extends keyof Row<M> ? M : never }[Model]
+
+/** The delegate of a model in Prisma Client. */
+export type DelegateOf<M extends Model> = PrismaClient[Uncapitalize<M>]
 
 /** A row of a model, as Prisma Client returns it. */
 export type Row<M extends Model> = Prisma.TypeMap['model'][M]['payload']['scalars']
@@ -16,6 +22,11 @@ export interface Column {
   /** PostgreSQL's name of the type: `text`, or `text[]` for a list. */
   readonly sqlType: string
   readonly isNullable: boolean
+  /** Whether it has a date without a time. */
+  readonly isDate?: true
+  /** What a new row has if nothing is given: the time, or a value. JSON is a text. */
+  readonly isNow?: true
+  readonly default?: string | number | boolean | readonly string[]
   /**
    * What its indexes have instead of the value, as schema.prisma says: the first 200 characters of a text, or a number
    * that is never null.

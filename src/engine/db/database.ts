@@ -3,17 +3,16 @@ import type { Driver } from './driver.ts'
 import { PrismaClient } from './generated/prisma/client.ts'
 import type { DatabaseLocation } from './location.ts'
 import { openPostgres, type PostgresObservers } from './postgres/postgres.ts'
-import type { Loaders } from './read/loaders.ts'
 import { createReads, type Reads } from './read/reads.ts'
 import { Sql, type SqlOptions } from './sql.ts'
-import { trees, type ViewerClient } from './trees.ts'
+import { trees, type ViewerClient, type ViewerRows } from './trees.ts'
 
 /** An open database. */
 export interface Database {
   /** Prisma Client, for the rows that operators set up. It takes no part in the transactions of `sql`. */
   readonly prisma: PrismaClient
-  /** Prisma Client with the extension that reads for viewers. */
-  readonly trees: { of(loaders: Loaders): ViewerClient }
+  /** Prisma Client with the extension that reads and writes for viewers. */
+  readonly trees: { of(viewer: ViewerRows): ViewerClient }
   /** Sends the statements of the gateway itself. `sql.for(request)` sends those of a request. */
   readonly sql: Sql
   /** Sends the statements of probes and checks of the log, which wait for no request. */

@@ -1,15 +1,16 @@
-import type { Model } from './data-model.ts'
-import { Prisma, type PrismaClient } from './generated/prisma/client.ts'
+import { type DelegateOf, dataModel, type Model, type OwnedModel } from './data-model.ts'
+import { Prisma } from './generated/prisma/client.ts'
+import type { Aggregate, AggregateArguments, AggregateOf, Group, GroupsOf } from './read/aggregate.ts'
 import type { Loaders } from './read/loaders.ts'
 import { one } from './read/relation.ts'
 import type { ReadArguments } from './read/selected.ts'
+import { type ModelWrites, writes } from './write/model-writes.ts'
+import type { Writer } from './write/owned-rows.ts'
 
 // An extension of Prisma Client (https://www.prisma.io/docs/orm/prisma-client/client-extensions/model). Its models have
 // the methods and the types of Prisma Client, but read as loaders do (read/loaders.ts): one statement for a tree of
-// relations, with the tenant and the user of the viewer in it. Prisma's own engine runs no statement of them.
-
-/** The model of a delegate of Prisma Client. */
-type DelegateOf<M extends Model> = PrismaClient[Uncapitalize<M>]
+// relations, with the tenant and the user of the viewer in it. Writes have them too (write/model-writes.ts). Prisma's
+// own engine runs no statement of them.
 
 type ReadArgumentsOf<M extends Model> = Pick<
   Prisma.Args<DelegateOf<M>, 'findMany'>,
@@ -31,10 +32,23 @@ export interface ModelReads<M extends Model> {
   ): Promise<Prisma.Result<DelegateOf<M>, A, 'findFirst'>>
   /** Counts rows. */
   count(args?: { readonly where?: ReadArgumentsOf<M>['where'] }): Promise<number>
+  /** Counts rows and values, and returns their sum, average, minimum and maximum. */
+  aggregate<const A extends AggregateOf<M>>(
+    args: A & { readonly [Name in Exclude<keyof A, keyof AggregateOf<M>>]: never },
+  ): Promise<Aggregate<M, A>>
+  /** The same for each group of rows. `take` is required and at most 500. */
+  groupBy<const A extends GroupsOf<M>>(
+    args: A & { readonly [Name in Exclude<keyof A, keyof GroupsOf<M>>]: never },
+  ): Promise<Group<M, A>[]>
 }
 
-/** Prisma Client for one viewer: it reads only what the viewer may see. */
-export type ViewerClient = { readonly [M in Model as Uncapitalize<M>]: ModelReads<M> }
+/** Prisma Client for one viewer: it reads what the viewer may see, and writes what belongs to the viewer. */
+export type ViewerClient = { readonly [M in OwnedModel as Uncapitalize<M>]: ModelReads<M> & ModelWrites<M> }
+
+/** What the statements of a client are sent by, and whose rows they are about. */
+export interface ViewerRows extends Writer {
+  readonly loaders: Loaders
+}
 
 /** The field of a document whose plan a selection stands for. Pothos' plugin sets it (graphql/schema). */
 export const plannedField = Symbol('plannedField')
@@ -46,13 +60,17 @@ interface PlannedSelect {
 /** What a method of the extension finds in its delegate. */
 interface Delegate {
   readonly $name: Model
-  readonly loaders?: Loaders
+  readonly viewer?: ViewerRows
 }
 
-function delegateOf(context: unknown): { readonly model: Model; readonly loaders: Loaders } {
-  const { $name, loaders } = context as Delegate
-  if (!loaders) throw new Error('Use the client of a viewer: client.of(loaders)')
-  return { model: $name, loaders }
+function delegateOf(context: unknown): {
+  readonly model: Model
+  readonly viewer: ViewerRows
+  readonly loaders: Loaders
+} {
+  const { $name, viewer } = context as Delegate
+  if (!viewer) throw new Error('Use the client of a viewer: client.of({ sql, owner, loaders })')
+  return { model: $name, viewer, loaders: viewer.loaders }
 }
 
 /** The loaders that follow the plan of the document, if the arguments have it. */
@@ -87,22 +105,25 @@ function count(this: unknown, { where = {} }: ReadArguments = {}): Promise<numbe
   return loaders.count(model, where)
 }
 
-/** Writes are rows of the services (db/write), and other reads are not needed yet. */
+async function aggregate(this: unknown, args: AggregateArguments): Promise<unknown> {
+  const { model, loaders } = delegateOf(this)
+  return (await loaders.aggregate(model, args))[0]
+}
+
+function groupBy(this: unknown, args: AggregateArguments): Promise<unknown[]> {
+  const { model, loaders } = delegateOf(this)
+  return loaders.aggregate(model, { ...args, by: args.by ?? [] })
+}
+
+/** Not needed yet. A write of all rows that meet a condition could be one of any number. */
 const unsupported = [
   'findUnique',
   'findUniqueOrThrow',
   'findFirstOrThrow',
-  'create',
-  'createMany',
-  'createManyAndReturn',
-  'update',
   'updateMany',
   'updateManyAndReturn',
   'upsert',
-  'delete',
   'deleteMany',
-  'aggregate',
-  'groupBy',
 ] as const
 
 function refuse(operation: string) {
@@ -112,27 +133,37 @@ function refuse(operation: string) {
   }
 }
 
+function writing(write: (writer: Writer, model: Model, args: never) => Promise<unknown>) {
+  return function written(this: unknown, args: never): Promise<unknown> {
+    const { model, viewer } = delegateOf(this)
+    return write(viewer, model, args)
+  }
+}
+
 const methods = {
   ...Object.fromEntries(unsupported.map((operation) => [operation, refuse(operation)])),
+  ...Object.fromEntries(Object.entries(writes).map(([name, write]) => [name, writing(write)])),
   findMany,
   findFirst,
   count,
+  aggregate,
+  groupBy,
 }
 
-/** The extension. `prisma.$extends(trees).of(loaders)` is the client of the viewer whose loaders they are. */
+/** The extension. `prisma.$extends(trees).of({ sql, owner, loaders })` is the client of a viewer. */
 export const trees = Prisma.defineExtension({
   name: 'trees',
   model: { $allModels: methods },
   client: {
-    of(loaders: Loaders): ViewerClient {
+    of(viewer: ViewerRows): ViewerClient {
       const extended = Prisma.getExtensionContext(this) as never
-      return new (classOf(extended))(loaders) as never
+      return new (classOf(extended))(viewer) as never
     },
   },
 })
 
 type Delegates = Readonly<Record<string, object>>
-type ClientClass = new (loaders: Loaders) => object
+type ClientClass = new (viewer: ViewerRows) => object
 
 const classes = new WeakMap<Delegates, ClientClass>()
 
@@ -145,24 +176,25 @@ function classOf(extended: Delegates): ClientClass {
   const known = classes.get(extended)
   if (known) return known
   class Client {
-    readonly loaders: Loaders
-    constructor(loaders: Loaders) {
-      this.loaders = loaders
+    readonly viewer: ViewerRows
+    constructor(viewer: ViewerRows) {
+      this.viewer = viewer
     }
   }
   for (const $name of Object.values(Prisma.ModelName)) {
+    if (!dataModel($name).columns.some(({ field }) => field === 'tenantAppId')) continue
     const name = $name.charAt(0).toLowerCase() + $name.slice(1)
     class Delegate {
-      readonly loaders: Loaders
-      constructor(loaders: Loaders) {
-        this.loaders = loaders
+      readonly viewer: ViewerRows
+      constructor(viewer: ViewerRows) {
+        this.viewer = viewer
       }
     }
     Object.assign(Delegate.prototype, { $name, ...methods })
     Object.setPrototypeOf(Delegate.prototype, extended[name] as object)
     Object.defineProperty(Client.prototype, name, {
       get(this: Client) {
-        return new Delegate(this.loaders)
+        return new Delegate(this.viewer)
       },
     })
   }

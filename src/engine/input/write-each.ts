@@ -72,22 +72,30 @@ export interface TargetInput {
   readonly expectedUpdatedAt?: Date | null | undefined
 }
 
+/** What reads the rows of a model: `db.user`. */
+interface Rows {
+  findMany(args: { where: { id: { in: string[] } }; take: number }): Promise<readonly { readonly id: string }[]>
+}
+
 /**
  * The outcome of each input that changes or deletes a row. A row that exists and was not written is not as expected.
  *
- * @param written what was written, by the ids of the rows
- * @param find reads the rows of inputs that expect a time
+ * @param written what was written of each target, in their order; null: nothing
+ * @param rows reads the rows of inputs that expect a time
  * @param notFound the rejection of the field `id`, if there is no such row
  */
 export async function outcomesOf<Result>(
   targets: readonly Target[],
-  written: ReadonlyMap<string, Result>,
-  find: (ids: readonly string[]) => Promise<ReadonlyMap<string, unknown>>,
+  written: readonly (Result | null)[],
+  rows: Rows,
   notFound: (field: string) => GatewayError,
 ): Promise<Outcome<Result>[]> {
-  const unwritten = targets.filter(({ id, expectedUpdatedAt }) => expectedUpdatedAt && !written.has(id))
-  const current = unwritten.length > 0 ? await find(unwritten.map(({ id }) => id)) : new Map()
-  return targets.map(({ id }) => written.get(id) ?? (current.has(id) ? changedSince(current.get(id)) : notFound('id')))
+  const ids = targets.flatMap(({ id, updatedAt }, index) => (updatedAt && !written[index] ? [id] : []))
+  const found = ids.length > 0 ? await rows.findMany({ where: { id: { in: ids } }, take: ids.length }) : []
+  const current = new Map(found.map((row) => [row.id, row]))
+  return targets.map(
+    ({ id }, index) => written[index] ?? (current.has(id) ? changedSince(current.get(id)) : notFound('id')),
+  )
 }
 
 /** The rejection of a write to a row that is not as its client expects. @param current the row as it is now */
@@ -98,9 +106,9 @@ export function changedSince(current: unknown): GatewayError {
 }
 
 interface Deletion<Deleted> {
-  /** Deletes the rows that exist and are as expected, and returns what is known of each by its id. */
-  readonly remove: (targets: readonly Target[]) => Promise<ReadonlyMap<string, Deleted>>
-  readonly find: (ids: readonly string[]) => Promise<ReadonlyMap<string, unknown>>
+  /** Deletes the rows that exist and are as expected, and returns what is known of each. Null: it was not deleted. */
+  readonly remove: (targets: readonly Target[]) => Promise<readonly (Deleted | null)[]>
+  readonly rows: Rows
   /** The rejection of the field `id` of an input, if there is no such row. */
   readonly notFound: (field: string) => GatewayError
 }
@@ -108,17 +116,17 @@ interface Deletion<Deleted> {
 /** Returns what is known of each deleted row, or the rejection. */
 export function deleteEach<Deleted>(
   inputs: readonly TargetInput[],
-  { remove, find, notFound }: Deletion<Deleted>,
+  { remove, rows, notFound }: Deletion<Deleted>,
 ): Promise<Outcome<Deleted>[]> {
   return writeEach(inputs, {
     parse({ id, ...input }): Target {
       const { expectedUpdatedAt } = parseInput(targetRules, input)
       if (!isPossibleId(id)) throw notFound('id')
-      return { id, expectedUpdatedAt }
+      return { id, updatedAt: expectedUpdatedAt }
     },
     unique: { id: ({ id }) => id },
     async write(targets) {
-      return outcomesOf(targets, await remove(targets), find, notFound)
+      return outcomesOf(targets, await remove(targets), rows, notFound)
     },
   })
 }

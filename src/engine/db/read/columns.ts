@@ -78,6 +78,11 @@ const toDate: Decoder = (value) => {
   return new Date(value as string)
 }
 
+/** Converts a value of a column, other than null, to that of Prisma Client. */
+export function decoderOf({ type }: Column, decodeTime = toDate): Decoder {
+  return type === 'DateTime' ? decodeTime : (decoders[type] ?? unchanged)
+}
+
 /** Which columns to read, all of them by default, and whether times become a `Date`, as by default, or a text. */
 interface Selection {
   readonly isSelected?: (column: Column) => boolean
@@ -91,10 +96,10 @@ export function selectColumns(
 ): SelectedColumns {
   const columns = table.columns.filter(isSelected)
   const decodeTime = times === 'dates' ? toDate : toTimeText
-  const fields = columns.map(({ field, type }) => ({
-    field,
-    decode: type === 'DateTime' ? decodeTime : (decoders[type] ?? unchanged),
-    decodeJson: type === 'DateTime' ? decodeTime : jsonDecoders[type],
+  const fields = columns.map((column) => ({
+    field: column.field,
+    decode: decoderOf(column, decodeTime),
+    decodeJson: column.type === 'DateTime' ? decodeTime : jsonDecoders[column.type],
   }))
   const aggregates = columns.map(({ column, type }) => `json_agg("${column}"${type === 'BigInt' ? '::text' : ''})`)
   return {

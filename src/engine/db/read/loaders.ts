@@ -4,6 +4,7 @@ import type { Model } from '../data-model.ts'
 import { isStatementTimeout } from '../errors.ts'
 import type { Sql } from '../sql.ts'
 import { isPossibleId } from '../storable.ts'
+import type { AggregateArguments } from './aggregate.ts'
 import { createNestedLists, type RelatedRows, whereOfRelation } from './nested-list.ts'
 import type { Order } from './order.ts'
 import type { Owner } from './owner.ts'
@@ -41,6 +42,8 @@ export interface Loaders {
   hasRow(model: Model, request: ListRequest): Promise<boolean>
   /** Counts the rows that are selected, with one statement. */
   count(model: Model, where: object): Promise<number>
+  /** What `aggregate` of Prisma Client returns, as one row, or with `by` what `groupBy` returns. One statement. */
+  aggregate(model: Model, args: AggregateArguments): Promise<Record<string, unknown>[]>
   /**
    * About how many rows are selected, as PostgreSQL plans to read them; null if it would estimate that from
    * texts of other tenants.
@@ -226,6 +229,11 @@ export function createLoaders(sql: Sql, reads: Reads, owner: Owner, limits: Read
         orTooExpensive(
           [reads.traitsOf(model, where)],
           limits.search(() => reads.count(sql, model, owner, where)),
+        ),
+      aggregate: (model, args) =>
+        orTooExpensive(
+          [reads.traitsOf(model, args.where ?? {})],
+          limits.search(() => reads.aggregate(sql, model, owner, args)),
         ),
       estimate: (model, where) => limits.search(() => reads.estimate(sql, model, owner, where)),
       stats(model, where) {

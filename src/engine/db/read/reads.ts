@@ -1,6 +1,7 @@
 import type { DataModel, Model, Row } from '../data-model.ts'
 import type { Sql } from '../sql.ts'
 import { type Parameter, type Statement, statement } from '../statement.ts'
+import { type AggregateArguments, aggregateText } from './aggregate.ts'
 import { type SelectedColumns, selectColumns } from './columns.ts'
 import { countByText, countText, pageText } from './list-texts.ts'
 import { nestedCountText, rowsOfRelation, whereOfRelation } from './nested-list.ts'
@@ -170,6 +171,12 @@ export function createReads(model: DataModel, onBatch: (size: number) => void = 
       const { text, parameters } = countText(model, modelName, ownershipOf(owner), where)
       const rows = await sql.query(statementOf(text, modelName, where), parameters)
       return Number(rows[0]?.[0])
+    },
+
+    /** What `aggregate` of Prisma Client returns, as one row, or with `by` what `groupBy` returns. */
+    async aggregate(sql: Sql, modelName: Model, owner: Owner, args: AggregateArguments) {
+      const { text, parameters, toResult } = aggregateText(model, modelName, ownershipOf(owner), args)
+      return (await sql.query(statementOf(text, modelName, args.where ?? {}), parameters)).map(toResult)
     },
 
     /** Counts the rows of a relation for each key. Keys without rows are left out. */

@@ -17,16 +17,25 @@ export interface ReadArguments {
 
 type Selected = Readonly<Record<string, boolean | ReadArguments | undefined>>
 
-const supported: ReadonlySet<string> = new Set<keyof ReadArguments>(['where', 'orderBy', 'take', 'select', 'include'])
+const supported: readonly (keyof ReadArguments)[] = ['where', 'orderBy', 'take', 'select', 'include']
+
+/** @throws Error for an argument that is not supported */
+export function requireNames(args: object, names: readonly string[], what: string): void {
+  for (const [name, value] of Object.entries(args)) {
+    if (value !== undefined && !names.includes(name))
+      throw new Error(`The argument \`${name}\` of ${what} is not supported`)
+  }
+}
 
 /** @throws Error for an argument that is not supported, or a `take` that no page has */
 function requireSupported(args: ReadArguments, what: string): void {
-  for (const [name, value] of Object.entries(args)) {
-    if (value !== undefined && !supported.has(name))
-      throw new Error(`The argument \`${name}\` of ${what} is not supported`)
-  }
+  requireNames(args, supported, what)
   if (args.select && args.include) throw new Error(`${what} has \`select\` and \`include\`: give one of them`)
-  const { take } = args
+  requireTake(args, what)
+}
+
+/** @throws Error for a `take` that no page has */
+export function requireTake({ take }: Pick<ReadArguments, 'take'>, what: string): void {
   if (take !== undefined && !(Number.isInteger(take) && take >= 0 && take <= maxPageSize)) {
     throw new Error(`The argument \`take\` of ${what} must be from 0 to ${maxPageSize}`)
   }

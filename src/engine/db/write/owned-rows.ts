@@ -1,9 +1,9 @@
-import { dataModel, type Model, type Row, type Table } from '../data-model.ts'
-import { type SelectedColumns, selectColumns } from '../read/columns.ts'
-import { createOwnerships, type Owner } from '../read/owner.ts'
+import { type Column, dataModel, type Model, type Table } from '../data-model.ts'
+import type { Owner } from '../read/owner.ts'
 import type { Sql } from '../sql.ts'
 import { type Parameter, type Statement, statement, write } from '../statement.ts'
-import { type InsertedRow, insertParameters, insertRowsText } from './insert.ts'
+import { prepared } from './insert.ts'
+import { columnsOf, ownershipOf, type Returned, returnedBy, type Select } from './returned.ts'
 import {
   type Arity,
   arityOf,
@@ -20,153 +20,164 @@ import {
   unnestRows,
 } from './unnest.ts'
 
-/** Rows by their ids. */
-export type RowsById<M extends Model> = ReadonlyMap<string, Row<M>>
+// Writes of rows of one owner, any number of them with one statement. Ids that no such row has are left out. They
+// bypass the query engine of Prisma Client, as reads do.
+
+/** Sends statements that write only rows of the owner. */
+export interface Writer {
+  readonly sql: Sql
+  readonly owner: Owner
+}
 
 /** A row to write. With the time of its last change, it is left as it is if it has changed since. */
 export interface Target {
   readonly id: string
-  readonly expectedUpdatedAt?: Date | undefined
+  readonly updatedAt?: Date | undefined
+}
+
+/** The rows to lock, and how. */
+export interface Locking {
+  readonly where: { readonly id: { readonly in: readonly string[] } }
+  readonly strength: 'UPDATE' | 'KEY SHARE'
+}
+
+type Written = Record<string, unknown>
+
+/** See `ModelWrites`. */
+export function lockMany(writer: Writer, of: Model, { where, strength }: Locking): Promise<Written[]> {
+  const returned = columnsOf(of)
+  const key = `lock ${of} ${strength}`
+  return send(writer, of, key, returned, [where.id.in], (condition, first) => {
+    const rows = `"${dataModel(of).name}" WHERE ${condition} AND "id" = ANY ($${first})`
+    return statement(`SELECT ${returned.list} FROM ${rows} ORDER BY "id" FOR ${strength}`, { mayWait: true })
+  })
+}
+
+/** A row, and the fields to set, as Prisma Client takes them. */
+export interface RowChange {
+  readonly where: Target
+  readonly data: Change
+}
+
+/** What an update cannot set. */
+export const fixedFields = ['tenantAppId', 'id', 'updatedAt'] as const
+
+/**
+ * See `ModelWrites`. Whether a row is as expected is checked by the statement itself, after it has waited for other
+ * writers.
+ */
+export async function updateEach(
+  writer: Writer,
+  of: Model,
+  changes: readonly RowChange[],
+): Promise<(Written | null)[]> {
+  if (changes.length === 0) return []
+  const table = dataModel(of)
+  const named = new Set<string>()
+  for (const { data } of changes) for (const field in data) named.add(field)
+  const columns = table.columns.filter(({ field }) => named.has(field))
+  const isFixed = fixedFields.some((field) => named.has(field))
+  // Else a token could give a row of its user to another one.
+  const isMoved = writer.owner.within && table.parents.some(({ field }) => named.has(field))
+  if (isFixed || isMoved || columns.length === 0 || columns.length < named.size)
+    throw new Error(`An update of ${of} cannot have: ${[...named].join(', ')}`)
+  const reads = [
+    ...targetValues.map(
+      (read) =>
+        ({ where }: RowChange) =>
+          read(where),
+    ),
+    ...changeValues(columns).map(
+      (read) =>
+        ({ data }: RowChange) =>
+          read(data),
+    ),
+  ]
+  const arity = arityOf(changes)
+  const returned = columnsOf(of)
+  const values = givenParameters(
+    inOrder(changes, ({ where }) => where.id),
+    reads,
+    arity,
+  )
+  const times = isDated(table) ? [new Date().toISOString()] : []
+  const key = `update ${of} ${arity} ${columns.map(({ field }) => field).join()}`
+  const rows = await send(writer, of, key, returned, [...times, ...values], (condition, first) =>
+    write(`${updateText(table, columns, first, arity)} WHERE ${condition} AND ${isGiven(table)}`, returned.list),
+  )
+  return eachOf(
+    changes.map(({ where }) => where),
+    rows,
+  )
+}
+
+/** See `ModelWrites`. Whether a row is as expected is checked as for `updateEach`. */
+export async function deleteEach(
+  writer: Writer,
+  of: Model,
+  { where: targets, select }: { readonly where: readonly Target[]; readonly select: Select | undefined },
+): Promise<(Written | null)[]> {
+  if (targets.length === 0) return []
+  const table = dataModel(of)
+  const arity = arityOf(targets)
+  const returned = select ? returnedBy(writer.owner, of, select) : columnsOf(of)
+  const values = givenParameters(
+    inOrder(targets, ({ id }) => id),
+    targetValues,
+    arity,
+  )
+  const rows = await send(writer, of, `delete ${of} ${arity}`, returned, values, (condition, first) => {
+    const given = unnestRows(targetColumns, first, arity)
+    return write(`DELETE FROM "${table.name}" USING ${given} WHERE ${condition} AND ${isGiven(table)}`, returned.list)
+  })
+  return eachOf(targets, rows)
 }
 
 /**
- * The writes of one request. They change rows of one owner only, any number of them with one statement. Ids that no
- * such row has are left out.
+ * Sends a statement whose first parameters are those of the owner.
+ *
+ * @param create given the condition on the rows, and the number of the first other parameter
  */
-export interface OwnedRows {
-  /** Reads rows, as they are now. */
-  find<M extends Model>(model: M, ids: readonly string[]): Promise<RowsById<M>>
-  /**
-   * Reads rows and locks them until the end of the transaction: `UPDATE` against all other writers, `KEY SHARE` against
-   * being deleted. The order of the locks is that of the ids, so that two such calls never wait for each other.
-   */
-  lock<M extends Model>(model: M, ids: readonly string[], strength: 'UPDATE' | 'KEY SHARE'): Promise<RowsById<M>>
-  /** Inserts rows. Rows that violate a unique constraint are left out. */
-  insert<M extends Model>(model: M, rows: readonly Omit<InsertedRow, 'tenantAppId'>[]): Promise<RowsById<M>>
-  /**
-   * Changes the given fields of rows, and the time of their last change if a value is another one. Whether a row is as
-   * expected is checked by the statement itself, after it has waited for other writers.
-   */
-  update<M extends Model>(
-    model: M,
-    fields: readonly string[],
-    changes: readonly (Change & Target)[],
-  ): Promise<RowsById<M>>
-  /**
-   * Deletes rows. Foreign keys delete what belongs to them. Whether a row is as expected is checked as for `update`.
-   *
-   * @param values what it also returns of each row: SQL, in which `$1` is the tenant. They see what belongs to the row
-   * @returns the values of each deleted row, by its id
-   */
-  delete(model: Model, targets: readonly Target[], values?: readonly string[]): Promise<ReadonlyMap<string, unknown[]>>
-}
-
-const ownershipOf = createOwnerships(dataModel)
-const statements = new Map<string, Statement>()
-const columns = new Map<Model, SelectedColumns>()
-
-function prepared(key: string, create: () => Statement): Statement {
-  const known = statements.get(key) ?? create()
-  statements.set(key, known)
-  return known
-}
-
-function columnsOf(model: Model): SelectedColumns {
-  const known = columns.get(model) ?? selectColumns(dataModel(model))
-  columns.set(model, known)
-  return known
-}
-
-/** Returns the writes of an owner. They bypass the query engine of Prisma Client, as reads do. */
-export function rowsOf(sql: Sql, owner: Owner): OwnedRows {
+async function send(
+  { sql, owner }: Writer,
+  of: Model,
+  key: string,
+  returned: Returned,
+  values: readonly Parameter[],
+  create: (condition: string, first: number) => Statement,
+): Promise<Written[]> {
   const { parameters, conditionOn } = ownershipOf(owner)
-  const kind = owner.within?.model ?? 'tenant'
-  /** The number of the first parameter after those of the owner. */
-  const first = parameters.length + 1
-  const where = (of: Model) => `WHERE ${conditionOn(of)} AND "id" = ANY ($${first})`
+  const sent = prepared(returned, `${key} ${owner.within?.model}`, () => create(conditionOn(of), parameters.length + 1))
+  return (await sql.query(sent, [...parameters, ...values])).map(returned.toRow)
+}
 
-  async function rowsById<M extends Model>(of: M, sent: Statement, values: readonly Parameter[]): Promise<RowsById<M>> {
-    const found = (await sql.query(sent, values)).map(columnsOf(of).toRow) as Row<M>[]
-    return new Map(found.map((row) => [row.id, row]))
-  }
-
-  const select = (of: Model) => `SELECT ${columnsOf(of).list} FROM "${dataModel(of).name}" ${where(of)}`
-
-  return {
-    find: (of, ids) =>
-      rowsById(
-        of,
-        prepared(`find ${of} ${kind}`, () => statement(select(of))),
-        [...parameters, ids],
-      ),
-
-    lock(of, ids, strength) {
-      const lock = prepared(`lock ${of} ${kind} ${strength}`, () =>
-        statement(`${select(of)} ORDER BY "id" FOR ${strength}`, { mayWait: true }),
-      )
-      return rowsById(of, lock, [...parameters, ids])
-    },
-
-    async insert<M extends Model>(of: M, rows: readonly InsertedRow[]): Promise<RowsById<M>> {
-      if (rows.length === 0) return new Map()
-      const own = rows.map((row) => ({ ...row, tenantAppId: owner.tenantAppId }))
-      const fields = Object.keys(own[0] as object)
-      const arity = arityOf(rows)
-      const insert = prepared(`insert ${of} ${arity} ${fields.join()}`, () =>
-        write(insertRowsText(dataModel(of), fields, 'skip', arity), columnsOf(of).list),
-      )
-      return rowsById(of, insert, insertParameters(own, arity))
-    },
-
-    update(of, fields, changes) {
-      const table = dataModel(of)
-      const changed = fields.map((field) => table.columnOf(field))
-      const arity = arityOf(changes)
-      const text = () => `${updateText(table, fields, first, arity)} WHERE ${conditionOn(of)} AND ${isGiven}`
-      const update = prepared(`update ${of} ${kind} ${arity} ${fields.join()}`, () => write(text(), columnsOf(of).list))
-      return rowsById(of, update, [
-        ...parameters,
-        new Date().toISOString(),
-        ...givenParameters(inOrder(changes), [...targetValues, ...changeValues(changed)], arity),
-      ])
-    },
-
-    async delete(of, targets, values = []) {
-      const arity = arityOf(targets)
-      const given = unnestRows(targetColumns, first, arity)
-      const returning = ['"id"', ...values].join(', ')
-      const remove = prepared(`delete ${of} ${kind} ${arity} ${returning}`, () =>
-        write(`DELETE FROM "${dataModel(of).name}" USING ${given} WHERE ${conditionOn(of)} AND ${isGiven}`, returning),
-      )
-      const deleted = await sql.query(remove, [
-        ...parameters,
-        ...givenParameters(inOrder(targets), targetValues, arity),
-      ])
-      return new Map(deleted.map(([id, ...others]) => [String(id), others]))
-    },
-  }
+/** The row of each target; null if it was not written. */
+function eachOf(targets: readonly Target[], rows: readonly Written[]): (Written | null)[] {
+  const byId = new Map(rows.map((row) => [row['id'], row]))
+  return targets.map(({ id }) => byId.get(id) ?? null)
 }
 
 const targetColumns = ['id', expectedColumn]
 const targetValues: readonly ((target: Target) => GivenValue | undefined)[] = [
   ({ id }) => id,
-  ({ expectedUpdatedAt }) => expectedUpdatedAt,
+  ({ updatedAt }) => updatedAt,
 ]
-const isGiven = `"id" = "given_id" AND ${isAsExpected('"updated_at"')}`
+
+const isDated = ({ columns }: Table) => columns.some(({ field }) => field === 'updatedAt')
+
+const isGiven = (table: Table) => `"id" = "given_id" AND ${isAsExpected(isDated(table) ? '"updated_at"' : 'NULL')}`
 
 /** In the order of the ids, in which others lock them too. */
-function inOrder<Row extends Target>(targets: readonly Row[]): Row[] {
-  return targets.toSorted((one, other) => (one.id < other.id ? -1 : 1))
+function inOrder<Given>(rows: readonly Given[], idOf: (row: Given) => string): Given[] {
+  return rows.toSorted((one, other) => (idOf(one) < idOf(other) ? -1 : 1))
 }
 
-/** Changes fields of the rows in the table `given`. The first parameter is the time. */
-function updateText(table: Table, fields: readonly string[], first: number, arity: Arity): string {
-  const columns = fields.map((field) => table.columnOf(field))
+/** Changes fields of the rows in the table `given`. The first parameter is the time, if the table has it. */
+function updateText(table: Table, columns: readonly Column[], first: number, arity: Arity): string {
   const sets = columns.map((column) => `"${column.column}" = ${changedValue(column, `"${column.column}"`)}`)
   const isChange = columns.map((column) => isChangedBy(column, `"${column.column}"`)).join(' OR ')
-  return (
-    `UPDATE "${table.name}" SET ${sets.join(', ')}, ` +
-    `"updated_at" = CASE WHEN ${isChange} THEN ${timeOfChange(`$${first}`, '"updated_at"')} ELSE "updated_at" END ` +
-    `FROM ${unnestRows([...targetColumns, ...changeColumns(columns)], first + 1, arity, columns)}`
-  )
+  const time = `CASE WHEN ${isChange} THEN ${timeOfChange(`$${first}`, '"updated_at"')} ELSE "updated_at" END`
+  const times = isDated(table) ? [`"updated_at" = ${time}`] : []
+  const given = unnestRows([...targetColumns, ...changeColumns(columns)], first + times.length, arity, columns)
+  return `UPDATE "${table.name}" SET ${[...sets, ...times].join(', ')} FROM ${given}`
 }

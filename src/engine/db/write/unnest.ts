@@ -1,4 +1,5 @@
 import type { Column } from '../data-model.ts'
+import { Prisma } from '../generated/prisma/client.ts'
 import type { Parameter } from '../statement.ts'
 import { lastTime } from '../storable.ts'
 
@@ -49,10 +50,9 @@ export function givenParameters<Row>(
   values: readonly ((row: Row) => GivenValue | undefined)[],
   arity: Arity = 'many',
 ): Parameter[] {
-  const textOf = (read: (typeof values)[number]) => (row: Row) => toText(read(row) ?? null)
   return arity === 'one'
-    ? rows.flatMap((row) => values.map((read) => textOf(read)(row)))
-    : values.map((read) => rows.map(textOf(read)))
+    ? rows.flatMap((row) => values.map((read) => toText(read(row) ?? null)))
+    : values.map((read) => rows.map((row) => toText(read(row) ?? null)))
 }
 
 /**
@@ -99,22 +99,35 @@ export function isAsExpected(updatedAt: string): string {
 /** The column of given rows with the expected time of the last change. */
 export const expectedColumn = 'expected_updated_at'
 
-/** Fields to set. Those that are absent or undefined keep their value. */
-export type Change = Readonly<Record<string, GivenValue | undefined>>
+/** Fields to set, as Prisma Client takes them. Those that are absent or undefined keep their value. */
+export type Change = Readonly<Record<string, unknown>>
 
 /**
  * The values of `changeColumns` for `givenParameters`. `missing`: the values of fields that are not set, for a new row.
  */
 export function changeValues(columns: readonly Column[], missing: Change = {}) {
-  return columns.flatMap(({ field }) => [
-    (change: Change) => (change[field] === undefined ? missing[field] : change[field]),
-    (change: Change) => change[field] !== undefined,
+  return columns.flatMap((column) => [
+    (change: Change) =>
+      toGiven(column, change[column.field] === undefined ? missing[column.field] : change[column.field]),
+    (change: Change) => change[column.field] !== undefined,
   ])
 }
 
 const setsName = (column: string) => `sets_${column}`
 
 const givenName = (column: string) => `"given_${column}"`
+
+/**
+ * The value of a column for a value as Prisma Client takes it: JSON as a text, a list without `set`, and a date without
+ * its time.
+ */
+export function toGiven({ type, sqlType, isDate }: Column, value: unknown): GivenValue | undefined {
+  if (value === undefined || value === null) return value
+  if (type === 'Json') return value === Prisma.DbNull ? null : JSON.stringify(value === Prisma.JsonNull ? null : value)
+  if (isDate) return new Date(value as Date).toISOString().slice(0, '2026-01-31'.length)
+  const isSet = typeof value === 'object' && sqlType.endsWith('[]') && !Array.isArray(value)
+  return (isSet ? (value as { readonly set: readonly string[] }).set : value) as GivenValue
+}
 
 /** The text of a value, which PostgreSQL reads as the type of its column. */
 export function toText(value: GivenValue): string | null {
