@@ -1,6 +1,6 @@
 import { accountIds } from '../../src/domain/account/account.ts'
-import { emailRecordIds } from '../../src/domain/profile/email-record.ts'
 import { jobIds } from '../../src/domain/job/job.ts'
+import { emailRecordIds } from '../../src/domain/profile/email-record.ts'
 import { profileIds } from '../../src/domain/profile/profile.ts'
 import { userIds } from '../../src/domain/user/user.ts'
 import { webhookIds } from '../../src/domain/webhook/webhook.ts'
