@@ -96,7 +96,7 @@ function findFirst(this: unknown, args: ReadArguments): unknown {
   const { model, loaders } = delegateOf(this)
   const follow = planned(loaders, args)
   const id = idIn(args)
-  if (follow && id !== undefined) return follow.load(one(model, 'id' as never), id)
+  if (follow && id !== undefined) return follow.load(one<Model>(model, 'id'), id)
   return findMany.call(this, { ...args, take: 1 }).then(([first = null]) => first)
 }
 
