@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -50,4 +50,13 @@ describe('the compile cache', () => {
     symlinkSync(home, inTemporary)
     expect(cacheFolder(env)).toBeUndefined()
   })
+})
+
+it('an old Node says which one is needed, and how to run it', () => {
+  const preloaded = `data:text/javascript,Object.defineProperty(process, 'versions', { value: { node: '20.20.2' } })`
+  const { status, stderr } = spawnSync(process.execPath, ['--import', preloaded, entry, 'serve'], { encoding: 'utf8' })
+  expect([status, stderr]).toEqual([
+    1,
+    expect.stringMatching(/^Fusion Gateway needs Node 24, .* Node 20\.20\.2\..*\n$/),
+  ])
 })
