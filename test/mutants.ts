@@ -5,11 +5,12 @@
 //
 //   npm run test:mutants [-- FILE…]          all of src, or these files
 //   npm run test:mutants -- --shard 2/8      the second eighth of the mutants
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { parseArgs, stripVTControlCharacters } from 'node:util'
+import { parseArgs } from 'node:util'
+import { createVitest, type TestModule, type Vitest } from 'vitest/node'
 
 /** A file with one change. */
 interface Mutant {
@@ -197,50 +198,57 @@ function findMutants(root: string, all: readonly string[], given: readonly strin
   })
 }
 
+/** What has failed in the present run. */
+let failures: string[] = []
+
+/** Starts Vitest in the copy. It prepares the database once, and starts new processes for each run. */
+function startVitest(copy: string): Promise<Vitest> {
+  process.chdir(copy)
+  process.env['TEST_SET'] = 'all'
+  const onTestModuleEnd = (module: TestModule) => {
+    if (module.ok()) return
+    const [test] = module.children.allTests('failed')
+    failures.push(`${module.relativeModuleId}: ${test?.fullName ?? module.errors()[0]?.message}`)
+  }
+  return createVitest('test', { root: copy, watch: false, bail: 1, reporters: [{ onTestModuleEnd }] })
+}
+
 /**
- * The first of these tests that fails. Undefined if all pass.
+ * What of these tests fails first. Undefined if all pass.
  *
- * @throws Error if the run ends otherwise, for example because there is no server
+ * @throws Error if something else fails, for example because there is no server
  */
-function failureOf(copy: string, tests: readonly string[]): string | undefined {
-  const args = ['node_modules/vitest/vitest.mjs', 'run', '--bail', '1', ...tests]
-  const { status, signal, stdout, stderr } = spawnSync(process.execPath, args, {
-    cwd: copy,
-    encoding: 'utf8',
-    maxBuffer: 2 ** 30,
-    timeout: 600_000,
-  })
-  if (status === 0) return undefined
-  const [, failed] = / FAIL +(.*)/.exec(stripVTControlCharacters(stderr)) ?? []
-  if (failed === undefined) throw new Error(`The tests ended with ${signal ?? status}:\n${stdout}${stderr}`)
-  return failed
+async function failureOf(vitest: Vitest, tests: readonly string[]): Promise<string | undefined> {
+  failures = []
+  const { unhandledErrors } = await vitest.runTestSpecifications(await vitest.globTestSpecifications([...tests]))
+  if (failures.length === 0 && unhandledErrors.length > 0) throw new AggregateError(unhandledErrors)
+  return failures[0]
 }
 
 /** The test that fails with the mutant. Undefined if it survives. */
-function killerOf(copy: string, { group, file, text }: Mutant): string | undefined {
+async function killerOf(vitest: Vitest, { group, file, text }: Mutant): Promise<string | undefined> {
   const [, , folder] = file.split('/')
   const isOwn = (tests: readonly string[]) => tests.some((test) => test.includes(`/${folder}`))
-  const target = path.join(copy, file)
-  const original = readFileSync(target)
-  writeFileSync(target, text)
+  const original = readFileSync(file)
+  writeFileSync(file, text)
   try {
     for (const tests of group.suites.toSorted((one, other) => Number(isOwn(other)) - Number(isOwn(one)))) {
-      const failure = failureOf(copy, tests)
+      const failure = await failureOf(vitest, tests)
       if (failure !== undefined) return failure
     }
     return undefined
   } finally {
-    writeFileSync(target, original)
+    writeFileSync(file, original)
   }
 }
 
 const sound = new Set<string>()
 
 /** @throws Error if the tests of the file that failed fail without the mutant too */
-function checkWithoutMutant(copy: string, killer: string): void {
-  const [file] = /test\/\S+\.test\.ts/.exec(killer) ?? []
-  if (file === undefined || sound.has(file)) return
-  const failure = failureOf(copy, [file])
+async function checkWithoutMutant(vitest: Vitest, killer: string): Promise<void> {
+  const [file = ''] = killer.split(':')
+  if (sound.has(file)) return
+  const failure = await failureOf(vitest, [file])
   if (failure !== undefined) throw new Error(`A test fails without a mutant: ${failure}`)
   sound.add(file)
 }
@@ -265,16 +273,17 @@ try {
   const [from, to] = [shard - 1, shard].map((part) => Math.round((found.length * part) / shards))
   const mutants = found.slice(from, to)
   if (mutants.length === 0) throw new Error('There is no mutant to test.')
-  const survivors = mutants.filter((mutant, index) => {
-    const killer = killerOf(copy, mutant)
-    if (killer !== undefined) checkWithoutMutant(copy, killer)
-    const place = `${mutant.file}:${mutant.line}`
-    process.stdout.write(
-      `${index + 1}/${mutants.length} ${killer === undefined ? 'SURVIVED' : 'killed'} ${place} ${mutant.replaced.trim()}\n` +
-        (killer === undefined ? '' : `    by ${killer}\n`),
-    )
-    return killer === undefined
-  })
+  const vitest = await startVitest(copy)
+  const survivors: Mutant[] = []
+  for (const [index, mutant] of mutants.entries()) {
+    const killer = await killerOf(vitest, mutant)
+    if (killer === undefined) survivors.push(mutant)
+    else await checkWithoutMutant(vitest, killer)
+    const place = `${mutant.file}:${mutant.line} ${mutant.replaced.trim()}`
+    const result = killer === undefined ? 'SURVIVED' : 'killed'
+    process.stdout.write(`${index + 1}/${mutants.length} ${result} ${place}\n${killer ? `    by ${killer}\n` : ''}`)
+  }
+  await vitest.close()
   process.stdout.write(`${mutants.length} mutants, ${survivors.length} survivors\n`)
   process.exitCode = survivors.length > 0 ? 1 : 0
 } finally {
