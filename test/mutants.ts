@@ -6,11 +6,12 @@
 //   npm run test:mutants [-- FILE…]          all of src, or these files
 //   npm run test:mutants -- --shard 2/8      the second eighth of the mutants
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { createVitest, type TestModule, type Vitest } from 'vitest/node'
+import { BaseSequencer, createVitest, type TestModule, type TestSpecification, type Vitest } from 'vitest/node'
+import { recordedSeconds } from './support/measure.ts'
 
 /** A file with one change. */
 interface Mutant {
@@ -34,7 +35,7 @@ interface Group {
   readonly rules: readonly Rule[]
   /** What follows a place that is left out: the change has no effect there. */
   readonly except?: readonly RegExp[]
-  /** The fastest first: they kill most mutants. Those that name the folder of the mutant run before them. */
+  /** Those first that kill most mutants. Tests that name the folder of the mutant run before them. */
   readonly suites: readonly (readonly string[])[]
 }
 
@@ -198,19 +199,35 @@ function findMutants(root: string, all: readonly string[], given: readonly strin
   })
 }
 
-/** What has failed in the present run. */
+/** What has failed in the present run, and the number of files that have ended. */
 let failures: string[] = []
+let ended = 0
 
-/** Starts Vitest in the copy. It prepares the database once, and starts new processes for each run. */
+const maxAttempts = 3
+
+/** The files in the order in which they are given. */
+class AsGiven extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    return files
+  }
+}
+
+/**
+ * Starts Vitest in the copy. It prepares the database once, and starts a new process for each run. One, so that no
+ * other file runs in vain beside the one that fails: shards run side by side.
+ */
 function startVitest(copy: string): Promise<Vitest> {
   process.chdir(copy)
   process.env['TEST_SET'] = 'all'
   const onTestModuleEnd = (module: TestModule) => {
+    ended += 1
     if (module.ok()) return
     const [test] = module.children.allTests('failed')
     failures.push(`${module.relativeModuleId}: ${test?.fullName ?? module.errors()[0]?.message}`)
   }
-  return createVitest('test', { root: copy, watch: false, bail: 1, reporters: [{ onTestModuleEnd }] })
+  const reporters = [{ onTestModuleEnd }]
+  const sequence = { sequencer: AsGiven }
+  return createVitest('test', { root: copy, watch: false, bail: 1, maxWorkers: 1, reporters, sequence })
 }
 
 /**
@@ -218,27 +235,45 @@ function startVitest(copy: string): Promise<Vitest> {
  *
  * @throws Error if something else fails, for example because there is no server
  */
-async function failureOf(vitest: Vitest, tests: readonly string[]): Promise<string | undefined> {
-  failures = []
-  const { unhandledErrors } = await vitest.runTestSpecifications(await vitest.globTestSpecifications([...tests]))
-  if (failures.length === 0 && unhandledErrors.length > 0) throw new AggregateError(unhandledErrors)
-  return failures[0]
+async function failureOf(vitest: Vitest, tests: readonly TestSpecification[]): Promise<string | undefined> {
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    failures = []
+    ended = 0
+    // A process that was stopped has left its folder behind.
+    for (const folder of globSync(path.join(process.env['TEST_RUN_FOLDER'] ?? '.', 'worker-*'))) {
+      rmSync(folder, { recursive: true, force: true })
+    }
+    const { unhandledErrors } = await vitest.runTestSpecifications([...tests])
+    if (failures.length > 0) return failures[0]
+    if (unhandledErrors.length > 0) throw new AggregateError(unhandledErrors)
+    // The end of an earlier run, which a failure has stopped, can stop the next one too.
+    if (ended === tests.length) return undefined
+  }
+  throw new Error(`Of ${tests.length} files, ${ended} ended.`)
+}
+
+const seconds = recordedSeconds()
+
+/** The tests of a mutant, those first that are likely to kill it soon. */
+async function testsOf(vitest: Vitest, { group, file }: Mutant): Promise<TestSpecification[]> {
+  const [, , folder] = file.split('/')
+  const suites = await Promise.all(group.suites.map((tests) => vitest.globTestSpecifications([...tests])))
+  const fileOf = ({ moduleId }: TestSpecification) => path.relative(process.cwd(), moduleId)
+  const isOther = (test: TestSpecification) => Number(!fileOf(test).includes(`/${folder}`))
+  const secondsOf = (test: TestSpecification) => seconds.get(fileOf(test)) ?? 0
+  const sorted = suites.flatMap((tests) => tests.toSorted((one, other) => secondsOf(one) - secondsOf(other)))
+  return [...new Set(sorted)].toSorted((one, other) => isOther(one) - isOther(other))
 }
 
 /** The test that fails with the mutant. Undefined if it survives. */
-async function killerOf(vitest: Vitest, { group, file, text }: Mutant): Promise<string | undefined> {
-  const [, , folder] = file.split('/')
-  const isOwn = (tests: readonly string[]) => tests.some((test) => test.includes(`/${folder}`))
-  const original = readFileSync(file)
-  writeFileSync(file, text)
+async function killerOf(vitest: Vitest, mutant: Mutant): Promise<string | undefined> {
+  const tests = await testsOf(vitest, mutant)
+  const original = readFileSync(mutant.file)
+  writeFileSync(mutant.file, mutant.text)
   try {
-    for (const tests of group.suites.toSorted((one, other) => Number(isOwn(other)) - Number(isOwn(one)))) {
-      const failure = await failureOf(vitest, tests)
-      if (failure !== undefined) return failure
-    }
-    return undefined
+    return await failureOf(vitest, tests)
   } finally {
-    writeFileSync(file, original)
+    writeFileSync(mutant.file, original)
   }
 }
 
@@ -248,7 +283,7 @@ const sound = new Set<string>()
 async function checkWithoutMutant(vitest: Vitest, killer: string): Promise<void> {
   const [file = ''] = killer.split(':')
   if (sound.has(file)) return
-  const failure = await failureOf(vitest, [file])
+  const failure = await failureOf(vitest, await vitest.globTestSpecifications([file]))
   if (failure !== undefined) throw new Error(`A test fails without a mutant: ${failure}`)
   sound.add(file)
 }
