@@ -249,3 +249,20 @@ it('rows of another tenant with the same ids, as after a copy of its rows, stay,
   expect(await erasuresOf(theirs)).toEqual(before)
   expect(await erasuresOf(mine)).toEqual([])
 })
+
+it('a search that another process does is left to it, also if one with the same id is due in another tenant', async () => {
+  const [{ tenantAppId: one }, { tenantAppId: two }] = [await app.createTenant(), await app.createTenant()]
+  await app.database.runAsOwner(`
+    INSERT INTO erasure (tenant_app_id, id, names, seen_in, due_at)
+    SELECT tenant, 'usr_' || other, '{}', '', CASE WHEN tenant = other THEN now() ELSE now() + interval '1 hour' END
+    FROM unnest(ARRAY['${one}', '${two}']) AS tenant, unnest(ARRAY['${one}', '${two}']) AS other`)
+  const where = { tenantAppId: { in: [one, two] } }
+  do await eraseUsers(app.database)
+  while ((await app.database.prisma.erasure.count({ where })) > 2)
+  const left = await app.database.prisma.erasure.findMany({ where })
+  const expected = [
+    [one, `usr_${two}`],
+    [two, `usr_${one}`],
+  ]
+  expect(left.map(({ tenantAppId, id }) => [tenantAppId, id]).sort()).toEqual(expected.sort())
+})
