@@ -315,7 +315,7 @@ try {
   const found = findMutants(root, sources, given)
   const [from, to] = [shard - 1, shard].map((part) => Math.round((found.length * part) / shards))
   const mutants = found.slice(from, to)
-  if (mutants.length === 0) throw new Error('There is no mutant to test.')
+  if (found.length > 0 && mutants.length === 0) throw new Error(`No mutant is in the shard ${options.shard}.`)
   const vitest = await startVitest(copy)
   const survivors: Mutant[] = []
   for (const [index, mutant] of mutants.entries()) {
