@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { rotateKey } from '../../src/domain/credential/key.service.ts'
 import { readStoredSecrets } from '../../src/domain/secrets/stored-secrets.ts'
 import { secretOwnerOf } from '../../src/domain/webhook/secrets.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
@@ -113,5 +114,48 @@ describe('a row of another tenant with the same id', () => {
       return keys.map(({ tenantAppId }) => tenantAppId)
     }
     await expect.poll(usedBy).toEqual([user.tenantAppId])
+  })
+
+  it('stays valid when a key, or one that it has created, is rotated or revoked', async () => {
+    const { prisma } = app.database
+    const [parent, child, webhook] = ['key_same_parent', 'key_same_child', 'key_same_webhook']
+    for (const [{ tenantAppId }, creatorId] of [[mine, null] as const, [theirs, parent] as const]) {
+      const key = (id: string, creator: string | null) => ({
+        tenantAppId,
+        id,
+        hash: `${tenantAppId} ${id}`,
+        name: id,
+        scopes: ['users:read'],
+        creatorId: creator,
+      })
+      await prisma.apiKey.createMany({ data: [key(parent, null), key(child, creatorId)] })
+    }
+    for (const tenant of [mine, theirs]) await factoriesFor(app, tenant).webhook({ id: webhook, keyId: child })
+
+    const { row } = await rotateKey(app.database, child, 60_000)
+    const ended = await prisma.apiKey.findMany({ where: { id: child, successorId: row.id } })
+    expect(ended.map(({ tenantAppId }) => tenantAppId)).toEqual([row.tenantAppId])
+    const moved = await prisma.webhook.findMany({ where: { id: webhook, keyId: row.id } })
+    expect(moved.map(({ tenantAppId }) => tenantAppId)).toEqual([row.tenantAppId])
+
+    const revoke = 'mutation ($id: ID!) { revokeApiKey(input: { id: $id }) { userErrors { message } } }'
+    await app.graphql(mine, revoke, { id: parent })
+    const revoked = await prisma.apiKey.findMany({ where: { id: { in: [parent, child] }, revokedAt: { not: null } } })
+    expect(revoked.map(({ tenantAppId, id }) => [tenantAppId, id])).toEqual([[mine.tenantAppId, parent]])
+  })
+
+  it('has read no further when a webhook gets events', async () => {
+    const id = '00000000-0000-7000-8000-000000000006'
+    for (const [tenant, cursor] of [[mine, 'evt_'] as const, [theirs, 'evt_z'] as const]) {
+      await factoriesFor(app, tenant).webhook({ id, cursor })
+    }
+    const { id: user } = await factoriesFor(app, mine).user()
+    const cursors = async () => {
+      await app.services.deliveries.fanOut()
+      const rows = await app.database.prisma.webhook.findMany({ where: { id } })
+      return Object.fromEntries(rows.map(({ tenantAppId, cursor }) => [tenantAppId, cursor]))
+    }
+    const last = await app.database.prisma.event.findFirstOrThrow({ where: { resourceId: user } })
+    await expect.poll(cursors).toEqual({ [mine.tenantAppId]: last.id, [theirs.tenantAppId]: 'evt_z' })
   })
 })

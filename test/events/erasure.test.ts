@@ -194,3 +194,75 @@ it('a tenant can be deleted with its users', async () => {
   await app.database.prisma.tenantApp.delete({ where: { id: short.tenantAppId } })
   expect(await app.database.prisma.erasure.count()).toBe(0)
 })
+
+it('rows of another tenant with the same ids, as after a copy of its rows, stay, and name nobody else', async () => {
+  const { prisma } = app.database
+  const [mine, theirs] = [await app.createTenant(), await app.createTenant()]
+  const id = `usr_${randomUUID()}`
+  const add = (of: TestTenant, name: string, payload: object, status: 'PENDING' | 'RUNNING' = 'PENDING') =>
+    factoriesFor(app, of).job({ id: `job_same_${name}`, payload: JSON.stringify(payload), status })
+  const remember = (of: TestTenant) =>
+    prisma.idempotentResponse.create({
+      data: { tenantAppId: of.tenantAppId, id: 'same', fingerprint: 'same', response: id },
+    })
+  const payloadsOf = async ({ tenantAppId }: TestTenant) => {
+    const rows = await prisma.job.findMany({ where: { tenantAppId } })
+    return Object.fromEntries(rows.map((row) => [row.id.replace('job_same_', ''), row.payload !== null]))
+  }
+  const erasuresOf = ({ tenantAppId }: TestTenant) => prisma.erasure.findMany({ where: { tenantAppId } })
+
+  for (const each of [mine, theirs]) await factoriesFor(app, each).user({ id })
+  const account = await factoriesFor(app, theirs).account(id)
+  await add(theirs, 'runs there', { id }, 'RUNNING')
+  await app.graphql(theirs, deleteUser, { id })
+  await erase()
+  const before = await erasuresOf(theirs)
+  expect(before).toMatchObject([{ id, jobs: ['job_same_runs there'] }])
+
+  await add(mine, 'runs there', {})
+  for (const name of ['named', 'named there', 'runs here']) await add(theirs, name, { id })
+  await add(mine, 'named', { id })
+  await add(mine, 'named there', {})
+  await add(mine, 'runs here', { id }, 'RUNNING')
+  await add(mine, 'of their account', { account: account.id })
+  for (const each of [mine, theirs]) await remember(each)
+  await app.graphql(mine, deleteUser, { id })
+  await erase()
+  expect(await payloadsOf(mine)).toEqual({
+    named: false,
+    'named there': true,
+    'runs here': true,
+    'runs there': true,
+    'of their account': true,
+  })
+  const kept = { named: true, 'named there': true, 'runs here': true, 'runs there': true }
+  expect(await payloadsOf(theirs)).toEqual(kept)
+  const responses = await prisma.idempotentResponse.findMany({ where: { id: 'same', response: id } })
+  expect(responses.map(({ tenantAppId }) => tenantAppId)).toEqual([theirs.tenantAppId])
+  expect(await erasuresOf(theirs)).toEqual(before)
+  expect(await erasuresOf(mine)).toHaveLength(1)
+
+  // The jobs of the first deletion still run in one tenant, and those of the second one have ended in the other.
+  const ended = { tenantAppId: mine.tenantAppId, id: { in: ['job_same_runs here', 'job_same_runs there'] } }
+  await prisma.job.deleteMany({ where: ended })
+  await erase()
+  expect(await erasuresOf(theirs)).toEqual(before)
+  expect(await erasuresOf(mine)).toEqual([])
+})
+
+it('a search that another process does is left to it, also if one with the same id is due in another tenant', async () => {
+  const [{ tenantAppId: one }, { tenantAppId: two }] = [await app.createTenant(), await app.createTenant()]
+  await app.database.runAsOwner(`
+    INSERT INTO erasure (tenant_app_id, id, names, seen_in, due_at)
+    SELECT tenant, 'usr_' || other, '{}', '', CASE WHEN tenant = other THEN now() ELSE now() + interval '1 hour' END
+    FROM unnest(ARRAY['${one}', '${two}']) AS tenant, unnest(ARRAY['${one}', '${two}']) AS other`)
+  const where = { tenantAppId: { in: [one, two] } }
+  do await eraseUsers(app.database)
+  while ((await app.database.prisma.erasure.count({ where })) > 2)
+  const left = await app.database.prisma.erasure.findMany({ where })
+  const expected = [
+    [one, `usr_${two}`],
+    [two, `usr_${one}`],
+  ]
+  expect(left.map(({ tenantAppId, id }) => [tenantAppId, id]).sort()).toEqual(expected.sort())
+})

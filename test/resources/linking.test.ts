@@ -65,6 +65,10 @@ describe('linkAccount', () => {
   it('rejects more than 1,000 accounts of a user whose token links them', async () => {
     const { tenantAppId } = tenant
     const { id: userId } = await factoriesFor(app, tenant).user()
+    // The accounts of a user of another tenant with the same id, as after a copy of its rows, do not count.
+    const elsewhere = factoriesFor(app, await app.createTenant())
+    await elsewhere.user({ id: userId })
+    await elsewhere.account(userId)
     const platform = 'YOUTUBE'
     await app.database.prisma.account.createMany({
       data: Array.from({ length: 999 }, (_, index) => ({
