@@ -1,5 +1,6 @@
-// Generates the database client after an installation, and the image of an empty database. Prisma's generator is a package of
-// development. An installation without these (`npm ci --omit=dev`) gets it in a temporary folder, and keeps none of it.
+// After an installation, generates the database client, the operations of the console, and the image of an empty database.
+// Prisma's generator is a package of development. An installation without these (`npm ci --omit=dev`) gets it in a
+// temporary folder, and keeps none of it.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -42,8 +43,13 @@ try {
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }
+
+/** @param {URL} script */
+const run = (script) => execFileSync(process.execPath, [fileURLToPath(script)], { stdio: 'inherit' })
+
+run(new URL('../tools/console/write-operations.ts', import.meta.url))
 try {
-  execFileSync(process.execPath, [fileURLToPath(new URL('create-image.js', import.meta.url))], { stdio: 'inherit' })
+  run(new URL('create-image.js', import.meta.url))
 } catch {
   process.stdout.write('There is no image of an empty embedded database, so a first start takes longer\n')
 }

@@ -1,7 +1,5 @@
 import { globSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { codegen } from '@graphql-codegen/core'
-import * as types from '@graphql-codegen/typescript-operations'
 import {
   buildSchema,
   type DefinitionNode,
@@ -35,7 +33,8 @@ const config = {
 }
 
 /**
- * Generates the operations of the console, with the types of their variables and data.
+ * Generates the operations of the console, with the types of their variables and data. Without packages of development
+ * they have no types, which browsers do not need.
  *
  * @throws Error if an operation does not match schema.graphql
  */
@@ -47,14 +46,16 @@ export async function generateOperations(): Promise<string> {
     return { location: file, rawSDL, document: parse(rawSDL) }
   })
   const schema = buildSchema(text)
-  const code = await codegen({
+  const tools = [import('@graphql-codegen/core'), import('@graphql-codegen/typescript-operations')] as const
+  const [core, types] = await Promise.all(tools).catch(() => [])
+  const code = await core?.codegen({
     filename: operationsPath,
     schema: parse(text),
     schemaAst: schema,
     documents,
     config,
-    plugins: [{ types: {} }, { texts: {} }],
-    pluginMap: { types, texts: { plugin: (_, sources) => textsOf(sources.flatMap(({ document }) => document ?? [])) } },
+    plugins: [{ types: {} }],
+    pluginMap: { types },
   })
   return `// Generated from schema.graphql and src/console/operations: npm run schema
 import type { Document } from './document.ts'
@@ -66,7 +67,8 @@ export const userScopes: readonly Scope[] = [${quote(userScopes).join(', ')}]
 
 ${enums.map((name) => listOf(schema, name)).join('\n\n')}
 
-${code}`
+${code ?? ''}
+${textsOf(documents.map(({ document }) => document))}`
 }
 
 const quote = (words: readonly string[]) => words.map((word) => `'${word}'`)
