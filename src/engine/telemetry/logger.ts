@@ -4,7 +4,8 @@ import { type DestinationStream, type Logger as PinoLogger, pino } from 'pino'
 import { causeOf } from '../db/errors.ts'
 import { createLogBuffer } from './log-buffer.ts'
 import { type DescribedError, formatOptions, type LogFormatName } from './log-formats.ts'
-import { type Metrics, measureLog } from './metrics.ts'
+import { measureLog } from './measure.ts'
+import type { Metrics } from './metrics.ts'
 
 // Ours, not pino-pretty: that is 14 more packages, and loading them adds 64 ms to the start.
 

@@ -1,7 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import { Counter, collectDefaultMetrics, Gauge, Histogram, type LabelValues, Registry } from '@prometheus-io/client'
+import { Counter, Gauge, type GaugeConfiguration, Histogram, type LabelValues, Registry } from '@prometheus-io/client'
 import { LRUCache } from 'lru-cache'
-import type { Connections } from '../db/driver.ts'
 import type { StatementEnd } from '../db/sql.ts'
 import type { LimitName } from '../limit-names.ts'
 
@@ -24,42 +22,58 @@ const loadLimits: ReadonlySet<LimitName> = new Set<LimitName>([
   'sockets_of_key',
 ])
 
+/** The functions that create metrics of a registry: of their name, help and names of labels. */
+export function metricsIn(registry: Registry) {
+  const registers = [registry]
+  const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+    new Counter({ name, help, labelNames, registers })
+  return {
+    counter,
+    /**
+     * A counter whose series begin with 0. Prometheus knows no growth of a series that begins with the first event, so
+     * an alert would miss it.
+     */
+    counterOf<Label extends string>(name: string, help: string, label: Label, values: Iterable<string>) {
+      const created = counter(name, help, label)
+      for (const value of values) created.inc({ [label]: value } as LabelValues<Label>, 0)
+      return created
+    },
+    gauge: <Label extends string>(
+      name: string,
+      help: string,
+      options: Pick<GaugeConfiguration<Label>, 'labelNames' | 'aggregator' | 'collect'> = {},
+    ) => new Gauge<Label>({ name, help, registers, ...options }),
+    histogram: <Label extends string>(name: string, help: string, buckets: number[], ...labelNames: Label[]) =>
+      new Histogram({ name, help, labelNames, buckets, registers }),
+  }
+}
+
 /**
  * @param options.showsTenants whether there are series by key and by operation. Whoever can read the metrics sees then
  *   what others do
  */
 export function createMetrics({ showsTenants = true } = {}) {
   const registry = new Registry()
-  const registers = [registry]
+  const { counter, counterOf, gauge, histogram } = metricsIn(registry)
   const names = new Set<string>()
   const namesByTenant = new Map<string, number>()
-  const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[] = []) =>
-    new Counter({ name, help, labelNames, registers })
-  /**
-   * A counter whose series begin with 0. Prometheus knows no growth of a series that begins with the first event, so an
-   * alert would miss it.
-   */
-  const counterOf = <Label extends string>(name: string, help: string, label: Label, values: Iterable<string>) => {
-    const created = counter(name, help, [label])
-    for (const value of values) created.inc({ [label]: value } as LabelValues<Label>, 0)
-    return created
-  }
-  const statementSeconds = new Histogram({
-    name: 'fusion_sql_statement_duration_seconds',
-    help: 'Duration of SQL statements, with the wait for a connection',
-    labelNames: ['outcome'] as const,
-    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5],
-    registers,
-  })
-  const batchSize = new Histogram({
-    name: 'fusion_batch_size',
-    help: 'Number of keys per batched read',
-    buckets: [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000],
-    registers,
-  })
-  const refusals = counter('fusion_refusals_total', 'Requests and operations refused by limit (docs/limits.md)', [
+  const readAt = new Map<string, number>()
+  const statementSeconds = histogram(
+    'fusion_sql_statement_duration_seconds',
+    'Duration of SQL statements, with the wait for a connection',
+    [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5],
+    'outcome',
+  )
+  const batchSize = histogram(
+    'fusion_batch_size',
+    'Number of keys per batched read',
+    [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000],
+  )
+  const refusals = counter(
+    'fusion_refusals_total',
+    'Requests and operations refused by limit (docs/limits.md)',
     'limit',
-  ])
+  )
   const shed = counterOf(
     'fusion_http_requests_shed_total',
     'Requests rejected because of too much load',
@@ -67,116 +81,89 @@ export function createMetrics({ showsTenants = true } = {}) {
     loadLimits,
   )
   const rateLimited = counter('fusion_rate_limited_total', 'Operations rejected because too few points were left')
-  const readAt = new Map<string, number>()
-  new Gauge({
-    name: 'fusion_numbers_age_seconds',
-    help: 'How old the numbers of jobs and of stalled events are, which stay while the database does not answer',
-    labelNames: ['numbers'] as const,
-    aggregator: 'max',
-    registers,
-    collect() {
-      this.reset()
-      for (const [numbers, at] of readAt) this.set({ numbers }, (performance.now() - at) / 1_000)
+  gauge(
+    'fusion_numbers_age_seconds',
+    'How old the numbers of jobs and of stalled events are, which stay while the database does not answer',
+    {
+      labelNames: ['numbers'],
+      aggregator: 'max',
+      collect() {
+        this.reset()
+        for (const [numbers, at] of readAt) this.set({ numbers }, (performance.now() - at) / 1_000)
+      },
     },
-  })
+  )
 
   return {
     registry,
-
-    requestSeconds: new Histogram({
-      name: 'fusion_http_request_duration_seconds',
-      help: 'Duration of requests by route, operation and status',
-      labelNames: ['route', 'operation', 'status'] as const,
-      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5],
-      registers,
-    }),
-
-    requestsInFlight: new Gauge({
-      name: 'fusion_http_requests_in_flight',
-      help: 'Requests in flight, without subscriptions',
-      registers,
-    }),
-
-    webSockets: new Gauge({ name: 'fusion_websockets', help: 'Open WebSockets', registers }),
-
+    requestSeconds: histogram(
+      'fusion_http_request_duration_seconds',
+      'Duration of requests by route, operation and status',
+      [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5],
+      'route',
+      'operation',
+      'status',
+    ),
+    requestsInFlight: gauge('fusion_http_requests_in_flight', 'Requests in flight, without subscriptions'),
+    webSockets: gauge('fusion_websockets', 'Open WebSockets'),
     countPoints: countPointsByKey(registry, { showsKeys: showsTenants }),
-
-    rateLimitIsAlone: new Gauge({
-      name: 'fusion_rate_limit_alone',
-      help: '1 while Redis does not answer and this process counts points by itself',
-      aggregator: 'max',
-      registers,
-    }),
-
+    rateLimitIsAlone: gauge(
+      'fusion_rate_limit_alone',
+      '1 while Redis does not answer and this process counts points by itself',
+      { aggregator: 'max' },
+    ),
     graphqlErrors: counterOf('fusion_graphql_errors_total', 'Errors of executed operations by code', 'code', [
       'INTERNAL',
       'SERVICE_UNAVAILABLE',
     ]),
-
     operationRuns: counter(
       'fusion_graphql_runs_total',
       'Executed operations by executor: compiled by graphql-jit, or interpreted by graphql-js',
-      ['executor'],
+      'executor',
     ),
-
     operationsCompiled: counter(
       'fusion_graphql_compiled_total',
       'Compiled operations. A steady rise means that clients do not repeat their documents',
     ),
-
     keptResponses: {
       lookups: counter(
         'fusion_response_cache_lookups_total',
         'Queries whose response was looked for in the memory of responses by outcome: hit or miss',
-        ['outcome'],
+        'outcome',
       ),
       invalidations: counter(
         'fusion_response_cache_invalidations_total',
         'Responses that the memory has forgotten because of a change',
       ),
-      bytes: new Gauge({
-        name: 'fusion_response_cache_bytes',
-        help: 'The memory that kept responses take, in bytes, about',
-        registers,
-      }),
+      bytes: gauge('fusion_response_cache_bytes', 'The memory that kept responses take, in bytes, about'),
     },
-
-    replicaIsUsable: new Gauge({
-      name: 'fusion_replica_usable',
-      help: '1 while reads use the replica, 0 while it is down or lags',
-      labelNames: ['replica'] as const,
+    replicaIsUsable: gauge('fusion_replica_usable', '1 while reads use the replica, 0 while it is down or lags', {
+      labelNames: ['replica'],
       aggregator: 'min',
-      registers,
     }),
-
-    eventsStalledSeconds: new Gauge({
-      name: 'fusion_events_stalled_seconds',
-      help: 'How long a transaction that stays open keeps later events from being read, from 30 seconds on; 0 otherwise',
-      aggregator: 'max',
-      registers,
-    }),
-
+    eventsStalledSeconds: gauge(
+      'fusion_events_stalled_seconds',
+      'How long a transaction that stays open keeps later events from being read, from 30 seconds on; 0 otherwise',
+      { aggregator: 'max' },
+    ),
     jobAttempts: counterOf(
       'fusion_job_attempts_total',
       'Attempts of jobs that have ended by outcome: succeeded, failed, retried later, or lease_lost by a worker that has gone',
       'outcome',
       ['succeeded', 'failed', 'retried', 'lease_lost'],
     ),
-
     webhookDeliveries: counterOf(
       'fusion_webhook_deliveries_total',
       'Attempts to deliver an event to a webhook by outcome: succeeded, failed, or postponed without asking the endpoint',
       'outcome',
       ['succeeded', 'failed', 'postponed'],
     ),
-
     webhooksDisabled: counterOf(
       'fusion_webhooks_disabled_total',
       'Webhooks that the gateway has disabled by reason: gone (410), failing (for five days), key (revoked or expired)',
       'reason',
       ['gone', 'failing', 'key'],
     ),
-
     logLinesDropped: counter(
       'fusion_log_lines_dropped_total',
       'Lines of the log dropped because standard output took none and the buffer was full',
@@ -224,61 +211,6 @@ export function createMetrics({ showsTenants = true } = {}) {
   }
 }
 
-/** Adds the metrics of the process itself: memory, garbage collection, event loop, connections. */
-export function measureProcess({ registry }: Metrics, connections: () => Connections): void {
-  collectDefaultMetrics({ register: registry })
-  // Quantiles of several processes cannot be added up. The histogram of the same values stays.
-  registry.removeSingleMetric('nodejs_eventloop_utilization_summary')
-  for (const metric of registry.getMetricsAsArray()) {
-    // The mean of several processes would hide one that is overloaded.
-    if (metric.aggregator === 'average') metric.aggregator = 'max'
-  }
-  new Gauge({
-    name: 'fusion_database_connections',
-    help: 'Database connections in use and idle, and statements that wait for one',
-    labelNames: ['state'] as const,
-    registers: [registry],
-    collect() {
-      const { inUse, idle, waiting } = connections()
-      this.set({ state: 'in_use' }, inUse)
-      this.set({ state: 'idle' }, idle)
-      this.set({ state: 'waiting' }, waiting)
-    },
-  })
-}
-
-/** How long a scrape waits for a check of readiness. A probe waits as long (deploy/kubernetes/gateway.yaml). */
-const readinessMilliseconds = 2_000
-
-/**
- * Adds whether a gateway is ready, as `/ready` says. Each scrape checks it, so the metric is right although nobody asks
- * `/ready`. A check that takes too long counts as failed, as it does for a probe.
- */
-export function measureReadiness({ registry }: Pick<Metrics, 'registry'>, isReady: () => Promise<boolean>): void {
-  new Gauge({
-    name: 'fusion_ready',
-    help: '1 while /ready answers 200, for one of several processes at least; 0 otherwise',
-    aggregator: 'max',
-    registers: [registry],
-    async collect() {
-      this.set(Number(await Promise.race([isReady(), sleep(readinessMilliseconds, false, { ref: false })])))
-    },
-  })
-}
-
-/** Adds how long standard output has accepted no line of the log. */
-export function measureLog({ registry }: Pick<Metrics, 'registry'>, stalledSeconds: () => number): void {
-  new Gauge({
-    name: 'fusion_log_stalled_seconds',
-    help: 'How long standard output has accepted no line of the log; 0 otherwise. Lines that wait are lost with the process',
-    aggregator: 'max',
-    registers: [registry],
-    collect() {
-      this.set(stalledSeconds())
-    },
-  })
-}
-
 /** How many keys have a series of their own, and of how many the points are counted. */
 const maxShown = 20
 
@@ -298,8 +230,8 @@ export function countPointsByKey(
     now = () => performance.now(),
   }: { readonly showsKeys?: boolean; readonly now?: () => number } = {},
 ) {
-  const registers = [registry]
-  const total = new Counter({ name: 'fusion_points_spent_total', help: 'Points that all keys have spent', registers })
+  const { counter } = metricsIn(registry)
+  const total = counter('fusion_points_spent_total', 'Points that all keys have spent')
   if (!showsKeys) return (_key: string, points: number): void => total.inc(points)
   const keys = new LRUCache<string, { total: number; lately: number }>({ max: maxCounted })
   let shown: string[] = []
@@ -316,7 +248,7 @@ export function countPointsByKey(
     name: 'fusion_points_spent_by_key_total',
     help: `Points by the id of the key, of the ${maxShown} keys that have spent most lately`,
     labelNames: ['key'] as const,
-    registers,
+    registers: [registry],
     collect() {
       if (shown.length < maxShown || now() - chosenAt >= choiceMilliseconds) choose()
       this.reset()

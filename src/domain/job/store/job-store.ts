@@ -1,4 +1,3 @@
-import { Gauge } from '@prometheus-io/client'
 import type { Database } from '../../../engine/db/database.ts'
 import { sumOfBatches, sumOfTenants } from '../../../engine/db/each-tenant.ts'
 import type { Job, JobStatus } from '../../../engine/db/generated/prisma/client.ts'
@@ -9,8 +8,8 @@ import { type Parameter, type Statement, statement } from '../../../engine/db/st
 import { isPossibleId } from '../../../engine/db/storable.ts'
 import { arityOf, type GivenValue, givenParameters } from '../../../engine/db/write/unnest.ts'
 import { type GatewayError, invalidField } from '../../../engine/errors.ts'
-import type { Metrics } from '../../../engine/telemetry/metrics.ts'
-import { readBehind } from '../../../engine/telemetry/read-behind.ts'
+import { readBehind } from '../../../engine/telemetry/measure.ts'
+import { type Metrics, metricsIn } from '../../../engine/telemetry/metrics.ts'
 import { isSuspended, suspendedTenants } from '../../suspension/suspension.ts'
 import { batchSize, createBulkStatements, createStatements, type JobSelection, release } from './statements.ts'
 import { type Backoff, canMake, type Failure, failureParameters, leaseOf, rejectedTransition } from './transitions.ts'
@@ -389,17 +388,15 @@ interface WorkerClaim extends ClaimRequest {
 
 /** Adds the jobs of all tenants to the metrics of a process. While the database fails, the last numbers stay. */
 export function measureJobs(metrics: Metrics, jobs: Pick<JobStore, 'count'>): void {
-  const options = { aggregator: 'max' as const, registers: [metrics.registry] }
-  const oldestDue = new Gauge({
-    ...options,
-    name: 'fusion_jobs_oldest_due_seconds',
-    help: 'How long the oldest due job of all tenants waits for a worker',
-  })
-  const byState = new Gauge({
-    ...options,
-    name: 'fusion_jobs',
-    help: 'Jobs of all tenants by state, counted up to 10,000',
-    labelNames: ['state'] as const,
+  const { gauge } = metricsIn(metrics.registry)
+  const oldestDue = gauge(
+    'fusion_jobs_oldest_due_seconds',
+    'How long the oldest due job of all tenants waits for a worker',
+    { aggregator: 'max' },
+  )
+  const byState = gauge('fusion_jobs', 'Jobs of all tenants by state, counted up to 10,000', {
+    labelNames: ['state'],
+    aggregator: 'max',
     // The statements do not belong to the request that reads the metrics.
     collect: readBehind(metrics, 'jobs', jobs.count, show),
   })
