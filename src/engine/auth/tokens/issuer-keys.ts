@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { compactVerify, createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
 import { LRUCache } from 'lru-cache'
 import { fetch } from 'undici'
 import { z } from 'zod'
+import { createAged } from '../../aged.ts'
 import { OperatorError } from '../../errors.ts'
 import { createGuardedAgent } from '../../network/guarded-agent.ts'
 import type { AllowedNetworks } from '../../network/private-networks.ts'
@@ -82,77 +82,52 @@ interface Ages {
 /** The keys that `read` returns, read again when they are old, and for a token whose key is unknown. */
 function keysOf(
   read: () => Promise<unknown>,
-  { log, now = () => performance.now() }: IssuerKeysOptions,
+  { log, now }: IssuerKeysOptions,
   source: object,
   { maxAge, cooldown, first }: Ages = { maxAge: maxAgeMilliseconds, cooldown: cooldownMilliseconds },
 ): JWTVerifyGetKey {
-  let keys: JWTVerifyGetKey | undefined
-  let readAt = Number.NEGATIVE_INFINITY
-  let failure: { readonly error: unknown; readonly at: number } | undefined
-  let reading: Promise<void> | undefined
   let shownUnusable = ''
-  const isOlder = (maxAge: number) => now() - readAt >= maxAge
+  const keys = createAged(() => read().then(usableKeys).then(show, warn), {
+    cooldown,
+    first: first && show(first),
+    now,
+  })
 
-  function use({ find, unusable }: UsableKeys): void {
-    keys = find
-    readAt = now()
-    failure = undefined
+  function show({ find, unusable }: UsableKeys): JWTVerifyGetKey {
     const names = unusable.join(', ')
     if (names !== shownUnusable && names !== '') {
       log.warn({ ...source, keys: unusable }, 'keys of a trusted issuer cannot verify a token, and are not used')
     }
     shownUnusable = names
+    return find
   }
 
-  async function refresh(): Promise<void> {
-    if (failure && now() - failure.at < cooldown) return
-    reading ??= read()
-      .then(usableKeys)
-      .then(use)
-      .catch((error: unknown) => {
-        failure = { error, at: now() }
-        log.warn({ err: error, ...source }, 'the keys of a trusted issuer could not be read')
-      })
-      .finally(() => {
-        reading = undefined
-      })
-    await reading
+  function warn(error: unknown): never {
+    log.warn({ err: error, ...source }, 'the keys of a trusted issuer could not be read')
+    throw error
   }
 
   /** The ids of keys for which the keys were read again, and which they did not have. */
   const unknown = new LRUCache<string, true>({ max: maxUnknown })
   let waiting = 0
 
-  /** Waits until the keys may be read again, for a key that may have been published since they were read. */
-  async function waitForAge(): Promise<void> {
-    waiting += 1
-    try {
-      // A timer can end a moment early.
-      await sleep(minAgeMilliseconds - (now() - readAt) + 5)
-    } finally {
-      waiting -= 1
-    }
-  }
-
-  if (first) use(first)
   return async (...token) => {
-    if (isOlder(maxAge)) await refresh()
+    const find = await keys.within(maxAge).catch(keys.last)
     const id = String(token[0].kid)
     try {
-      if (keys) return await keys(...token)
+      if (find) return await find(...token)
     } catch (error) {
-      if (!isOlder(minAgeMilliseconds)) {
-        if (unknown.has(id) || waiting >= maxWaiting) throw error
-        await waitForAge()
-      }
-      unknown.set(id, true)
+      if (keys.age() < minAgeMilliseconds && (unknown.has(id) || waiting >= maxWaiting)) throw error
     }
-    // Another token that waited may have had them read.
-    if (isOlder(minAgeMilliseconds)) await refresh()
-    // The keys may have the one of the token by now.
-    if (failure) throw failure.error
-    if (!keys) throw new errors.JWKSNoMatchingKey()
-    return keys(...token)
+    waiting += 1
+    try {
+      // The key may have been published since the keys were read.
+      const findNewer = await keys.newer(minAgeMilliseconds)
+      return await findNewer(...token)
+    } finally {
+      waiting -= 1
+      if (find) unknown.set(id, true)
+    }
   }
 }
 

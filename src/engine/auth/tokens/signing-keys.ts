@@ -1,6 +1,6 @@
-import { setTimeout } from 'node:timers/promises'
 import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
 import { LRUCache } from 'lru-cache'
+import { createAged } from '../../aged.ts'
 import type { Database } from '../../db/database.ts'
 import { statement } from '../../db/statement.ts'
 import { type KeyRing, unreadable } from '../../secrets/key-ring.ts'
@@ -67,33 +67,15 @@ const minAgeMilliseconds = 1_000
  * @param isPlain whether they are stored unencrypted, because gateways of version 0.1.0 read them too
  */
 export function createSigningKeys({ sql }: Pick<Database, 'sql'>, keyRing?: KeyRing, isPlain = false) {
-  /** The pairs of the last read that succeeded. */
-  let pairs: readonly KeyPair[] = []
-  let readAt = Number.NEGATIVE_INFINITY
-  let reading: Promise<readonly KeyPair[]> | undefined
+  const pairs = createAged(async () =>
+    (await sql.query(listPairs)).map(
+      ([publicKey, privateKey]): KeyPair => ({
+        publicKey: JSON.parse(String(publicKey)) as JWK,
+        privateKey: privateKey === null ? null : (JSON.parse(String(privateKey)) as StoredKey),
+      }),
+    ),
+  )
   const imported = new LRUCache<string, Promise<CryptoKey>>({ max: 100 })
-
-  async function readNow(): Promise<readonly KeyPair[]> {
-    const startedAt = performance.now()
-    const rows = await sql.query(listPairs)
-    pairs = rows.map(([publicKey, privateKey]) => ({
-      publicKey: JSON.parse(String(publicKey)) as JWK,
-      privateKey: privateKey === null ? null : (JSON.parse(String(privateKey)) as StoredKey),
-    }))
-    readAt = startedAt
-    return pairs
-  }
-
-  const ageOfPairs = () => performance.now() - readAt
-
-  function read(): Promise<readonly KeyPair[]> {
-    reading ??= readNow().finally(() => {
-      reading = undefined
-    })
-    return reading
-  }
-
-  const readIfOlder = async (maxAge: number) => (ageOfPairs() <= maxAge ? pairs : read())
 
   function importKey(name: string, key: JWK): Promise<CryptoKey> {
     const known = imported.get(name) ?? (importJWK(key, signingAlgorithm) as Promise<CryptoKey>)
@@ -102,23 +84,14 @@ export function createSigningKeys({ sql }: Pick<Database, 'sql'>, keyRing?: KeyR
   }
 
   async function findSigning(maxAge: number) {
-    const pair = (await readIfOlder(maxAge)).find(({ privateKey }) => privateKey !== null)
+    const pair = (await pairs.within(maxAge)).find(({ privateKey }) => privateKey !== null)
     if (!pair?.privateKey) return undefined
     const kid = String(pair.publicKey.kid)
     return { kid, key: await importKey(`${kid} private`, unsealKey(kid, pair.privateKey, keyRing)) }
   }
 
-  const findKnown = (kid: string) => pairs.find(({ publicKey }) => publicKey.kid === kid)?.publicKey
-
-  /** Reads the keys again for an id that is unknown: at once, or when a second has passed since the last time. */
-  async function findNew(kid: string): Promise<JWK | undefined> {
-    const present = pairs
-    const wait = minAgeMilliseconds - ageOfPairs()
-    if (wait > 0) await setTimeout(wait)
-    // Another request may have read them meanwhile.
-    if (pairs === present) await read()
-    return findKnown(kid)
-  }
+  const findIn = (known: readonly KeyPair[] | undefined, kid: string) =>
+    known?.find(({ publicKey }) => publicKey.kid === kid)?.publicKey
 
   return {
     /** Returns the key that signs now, and its id in the header of a token. Creates the first one. */
@@ -133,14 +106,14 @@ export function createSigningKeys({ sql }: Pick<Database, 'sql'>, keyRing?: KeyR
       return created
     },
     async find(kid: string): Promise<CryptoKey | undefined> {
-      const known = findKnown(kid)
+      const known = findIn(pairs.last(), kid)
       // Verifying does not wait for the database, and works without it.
-      if (known && ageOfPairs() > maxVerifyingAgeMilliseconds) read().catch(() => undefined)
-      const key = known ?? (await findNew(kid))
+      if (known && pairs.age() > maxVerifyingAgeMilliseconds) pairs.refresh().catch(() => undefined)
+      const key = known ?? findIn(await pairs.newer(minAgeMilliseconds), kid)
       return key && importKey(kid, key)
     },
     /** Lists the public keys, newest first: of the pair that signs, and of those whose tokens have not all expired. */
-    publicKeys: async () => (await readIfOlder(maxAgeMilliseconds)).map(({ publicKey }) => publicKey),
+    publicKeys: async () => (await pairs.within(maxAgeMilliseconds)).map(({ publicKey }) => publicKey),
   }
 }
 

@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger, FastifyReply } from 'fastify'
+import { createAged } from '../../aged.ts'
 import type { Database } from '../../db/database.ts'
 import { isServerBusy, isServerLost } from '../../db/errors.ts'
 import { readMigrationStatus } from '../../db/migrations/migrations.ts'
@@ -31,20 +32,11 @@ export const health = routePlugin<{ database: Database; draining?: AbortSignal |
     app.addHook('preClose', async () => {
       isStopping = true
     })
-    let result: Promise<boolean> | undefined
-    let validUntil = Number.POSITIVE_INFINITY
-
-    function isUsable(): Promise<boolean> {
-      if (result === undefined || performance.now() > validUntil) {
-        validUntil = Number.POSITIVE_INFINITY
-        result = check(database, app.log).finally(() => {
-          validUntil = performance.now() + maxAgeMilliseconds
-        })
-      }
-      return result
-    }
-
-    app.decorate('isReady', async () => !isStopping && !draining?.aborted && (await isUsable()))
+    const isUsable = createAged(() => check(database, app.log))
+    app.decorate(
+      'isReady',
+      async () => !isStopping && !draining?.aborted && (await isUsable.within(maxAgeMilliseconds)),
+    )
 
     app.route({ method: ['GET', 'HEAD'], url: '/health', handler: async () => ({ status: 'ok' }) })
 

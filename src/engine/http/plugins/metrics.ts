@@ -1,5 +1,6 @@
 import type { Registry } from '@prometheus-io/client'
 import Fastify from 'fastify'
+import { createAged } from '../../aged.ts'
 import { routePlugin } from '../plugin.ts'
 import { listen } from '../server/listen.ts'
 import { errorHandler } from './error-handler.ts'
@@ -14,19 +15,13 @@ export interface MetricsOptions {
 
 /** Serves `/metrics` in the text format of Prometheus. */
 export const metrics = routePlugin<MetricsOptions>('metrics', (app, { source, maxAgeMilliseconds }) => {
-  let collected: Promise<string> | undefined
-  let collectedAt = 0
-
+  const collected = createAged(() => source.metrics())
   app.route({
     method: ['GET', 'HEAD'],
     url: '/metrics',
     async handler(_request, reply) {
       reply.type(source.contentType)
-      if (collected === undefined || performance.now() - collectedAt > maxAgeMilliseconds) {
-        collected = source.metrics()
-        collectedAt = performance.now()
-      }
-      return collected
+      return collected.within(maxAgeMilliseconds)
     },
   })
 })
