@@ -5,15 +5,9 @@ import { scopes } from '../domain/scopes.ts'
 import { secretPrefix } from '../domain/webhook/secrets.ts'
 import { maxPointsPerMinute } from '../engine/auth/viewer.ts'
 import { fullVersion } from '../engine/telemetry/build-version.ts'
-import type { WorkOptions } from '../server/run-process.ts'
 import type { ServeOptions } from '../server/serve.ts'
-import type { NewKeyOptions } from './actions/keys.ts'
-import type { DeployOptions, MoveOptions } from './actions/migrate.ts'
-import type { RemoveOptions, SeedOptions } from './actions/tenants.ts'
-import type { ExportOptions, ImportOptions } from './actions/transfer.ts'
 import type { UsageOptions } from './actions/usage.ts'
-import type { DistributionOptions, ErasureOptions, SecretsOptions } from './actions/verify.ts'
-import type { ListenOptions } from './actions/webhooks.ts'
+import type { ErasureOptions } from './actions/verify.ts'
 import type { Io, Output } from './io.ts'
 import {
   readEventId,
@@ -80,6 +74,11 @@ function widthOf({ isTTY, columns = 80 }: Output): number {
   return isTTY ? columns : 80
 }
 
+/** Runs an action with the arguments and options of its command. Its file is loaded then. */
+function lazily<Values extends unknown[]>(io: Io, load: () => Promise<(io: Io, ...values: Values) => Promise<void>>) {
+  return async (...values: Values): Promise<void> => (await load())(io, ...values)
+}
+
 const concurrency = new Option('--concurrency <count>', 'the number of jobs that run at the same time')
   .argParser(wholeNumber(1, 1_000))
   .default(4)
@@ -122,7 +121,7 @@ function workCommand(io: Io): Command {
       'how long other workers wait for a worker that has died. 30 by default',
       wholeNumber(1, 3_600),
     )
-    .action(async (options: WorkOptions) => (await import('../server/run-process.ts')).work(io, options))
+    .action(lazily(io, async () => (await import('../server/run-process.ts')).work))
 }
 
 const types = Object.keys(eventTypes) as EventType[]
@@ -139,7 +138,7 @@ function webhooksCommand(io: Io): Command {
     .option('--types <list>', 'only these types of events, separated by commas', readTypes)
     .option('--forward <url>', 'the endpoint', readUrl)
     .option('--secret <secret>', 'the secret that signs; a new one by default', readSecret)
-    .action(async (options: ListenOptions) => (await import('./actions/webhooks.ts')).listen(io, options))
+    .action(lazily(io, async () => (await import('./actions/webhooks.ts')).listen))
 
   return command
 }
@@ -163,12 +162,12 @@ function tenantsCommand(io: Io): Command {
     .command('create')
     .argument('<name>', 'the name, which no other tenant has')
     .description('create a tenant and print its id')
-    .action(async (name: string) => (await import('./actions/tenants.ts')).addTenant(io, name))
+    .action(lazily(io, async () => (await import('./actions/tenants.ts')).addTenant))
 
   command
     .command('list')
     .description('list the tenants')
-    .action(async () => (await import('./actions/tenants.ts')).printTenants(io))
+    .action(lazily(io, async () => (await import('./actions/tenants.ts')).printTenants))
 
   command
     .command('suspend')
@@ -176,22 +175,20 @@ function tenantsCommand(io: Io): Command {
     .description(
       'refuse the keys and tokens of a tenant, end its subscriptions, and start none of its jobs and deliveries. Its data stays',
     )
-    .action(async (name: string) => (await import('./actions/tenants.ts')).suspend(io, name))
+    .action(lazily(io, async () => (await import('./actions/tenants.ts')).suspend))
 
   command
     .command('resume')
     .argument('<name>', 'the name of the tenant')
     .description('let a suspended tenant go on where it stopped')
-    .action(async (name: string) => (await import('./actions/tenants.ts')).resume(io, name))
+    .action(lazily(io, async () => (await import('./actions/tenants.ts')).resume))
 
   command
     .command('delete')
     .argument('<name>', 'the name of the tenant')
     .option('--yes <name>', 'the name again, without which the command asks for it on a terminal')
     .description('delete a suspended tenant and everything that belongs to it. After an interruption, run it again')
-    .action(async (name: string, options: RemoveOptions) =>
-      (await import('./actions/tenants.ts')).remove(io, name, options),
-    )
+    .action(lazily(io, async () => (await import('./actions/tenants.ts')).remove))
 
   return command
 }
@@ -204,21 +201,21 @@ function seedCommand(io: Io): Command {
     .requiredOption('--tenant <name>', 'the tenant to fill')
     .requiredOption('--users <count>', 'the number of users', wholeNumber(0, maxNumber))
     .option('--seed <number>', 'the same number creates the same users', wholeNumber(0, maxNumber), 1)
-    .action(async (options: SeedOptions) => (await import('./actions/tenants.ts')).seed(io, options))
+    .action(lazily(io, async () => (await import('./actions/tenants.ts')).seed))
 }
 
 function backupCommand(io: Io): Command {
   return new Command('backup')
     .argument('<file>', 'the file to write. It must not exist')
     .description('write a backup of the embedded database. Stop the gateway first')
-    .action(async (file: string) => (await import('./actions/backup.ts')).writeBackup(io, file))
+    .action(lazily(io, async () => (await import('./actions/backup.ts')).writeBackup))
 }
 
 function restoreCommand(io: Io): Command {
   return new Command('restore')
     .argument('<file>', 'a backup')
     .description('restore a backup of the embedded database into DATA_DIR, which must have no database')
-    .action(async (file: string) => (await import('./actions/backup.ts')).restoreBackup(io, file))
+    .action(lazily(io, async () => (await import('./actions/backup.ts')).restoreBackup))
 }
 
 function keysCommand(io: Io): Command {
@@ -240,12 +237,12 @@ function keysCommand(io: Io): Command {
       'the points that the key can spend per minute, if that is less than RATE_LIMIT',
       wholeNumber(1, maxPointsPerMinute),
     )
-    .action(async (options: NewKeyOptions) => (await import('./actions/keys.ts')).createKeyOf(io, options))
+    .action(lazily(io, async () => (await import('./actions/keys.ts')).createKeyOf))
 
   command
     .command('list')
     .description('list the keys, without their secrets')
-    .action(async () => (await import('./actions/keys.ts')).printKeys(io))
+    .action(lazily(io, async () => (await import('./actions/keys.ts')).printKeys))
 
   command
     .command('rotate')
@@ -256,15 +253,13 @@ function keysCommand(io: Io): Command {
         .default(readGrace('24h'), '24h'),
     )
     .description('create the successor of a key and print it on stdout. It is shown only once')
-    .action(async (id: string, { grace }: { readonly grace: number }) =>
-      (await import('./actions/keys.ts')).createSuccessor(io, id, grace),
-    )
+    .action(lazily(io, async () => (await import('./actions/keys.ts')).createSuccessor))
 
   command
     .command('revoke')
     .argument('<id>', 'the id of the key, from keys list')
     .description('revoke a key, the keys that it has created, and theirs')
-    .action(async (id: string) => (await import('./actions/keys.ts')).revokeTree(io, id))
+    .action(lazily(io, async () => (await import('./actions/keys.ts')).revokeTree))
 
   return command
 }
@@ -275,7 +270,7 @@ function signingKeysCommand(io: Io): Command {
   command
     .command('rotate')
     .description('sign with a new key from now on. Tokens that the old key has signed stay valid until they expire')
-    .action(async () => (await import('./actions/keys.ts')).replaceSigningKey(io))
+    .action(lazily(io, async () => (await import('./actions/keys.ts')).replaceSigningKey))
 
   return command
 }
@@ -284,7 +279,7 @@ function mcpCommand(io: Io): Command {
   return new Command('mcp')
     .description('serve the tools of a gateway over stdio, to MCP clients. FUSION_API_KEY is the key or a token')
     .option('--url <url>', 'the gateway', readUrl, 'http://127.0.0.1:4000')
-    .action(async ({ url }: { readonly url: string }) => (await import('./actions/mcp.ts')).serveTools(io, url))
+    .action(lazily(io, async () => (await import('./actions/mcp.ts')).serveTools))
 }
 
 function migrateCommand(io: Io): Command {
@@ -298,12 +293,12 @@ function migrateCommand(io: Io): Command {
     .option('--grants <role>', 'also print the statements that let a role run all other commands. The output is SQL')
     .option('--lock-timeout <seconds>', 'how long it waits for others that do so', wholeNumber(0, 86_400), 60)
     .option('--contract', 'also drop what only the previous version needs. None of its gateways and workers may run')
-    .action(async (options: DeployOptions) => (await import('./actions/migrate.ts')).deploy(io, options))
+    .action(lazily(io, async () => (await import('./actions/migrate.ts')).deploy))
 
   command
     .command('status')
     .description('compare the database with the migrations. Exits with 1 if they differ')
-    .action(async () => (await import('./actions/migrate.ts')).printStatus(io))
+    .action(lazily(io, async () => (await import('./actions/migrate.ts')).printStatus))
 
   command
     .command('partition')
@@ -311,9 +306,7 @@ function migrateCommand(io: Io): Command {
       'partition the tables of tenants by tenant, on PostgreSQL. They can be read meanwhile, and writes wait',
     )
     .option('--modulus <count>', 'the number of partitions of each table', wholeNumber(2, 256), 16)
-    .action(async ({ modulus }: { readonly modulus: number }) =>
-      (await import('./actions/migrate.ts')).partition(io, modulus),
-    )
+    .action(lazily(io, async () => (await import('./actions/migrate.ts')).partition))
 
   command
     .command('distribute')
@@ -322,16 +315,14 @@ function migrateCommand(io: Io): Command {
     )
     .option('--node <host:port>', 'a node to add. May be repeated', readNodes, [])
     .option('--shards <count>', 'into how many parts each table is split, if it is not yet', wholeNumber(1, 1024), 32)
-    .action(async ({ node, shards }: { readonly node: readonly string[]; readonly shards: number }) =>
-      (await import('./actions/migrate.ts')).distribute(io, node, shards),
-    )
+    .action(lazily(io, async () => (await import('./actions/migrate.ts')).distribute))
 
   command
     .command('move')
     .description('move the rows of a tenant to another node of Citus. Gateways and workers go on. It can be run again')
     .requiredOption('--tenant <tenant>', 'the name or id of the tenant')
     .requiredOption('--to <host:port>', 'the node, as migrate distribute has named it', readNode)
-    .action(async (options: MoveOptions) => (await import('./actions/migrate.ts')).move(io, options))
+    .action(lazily(io, async () => (await import('./actions/migrate.ts')).move))
 
   return command
 }
@@ -357,9 +348,7 @@ function importCommand(io: Io): Command {
     .argument('<file...>', 'the files, in order; - is stdin')
     .requiredOption('--tenant <name>', 'the tenant to import into')
     .option('--rejects <file>', 'write rejected records to this file, with file, line and reason')
-    .action(async (files: string[], options: ImportOptions) =>
-      (await import('./actions/transfer.ts')).importFiles(io, files, options),
-    )
+    .action(lazily(io, async () => (await import('./actions/transfer.ts')).importFiles))
 }
 
 function exportCommand(io: Io): Command {
@@ -372,7 +361,7 @@ function exportCommand(io: Io): Command {
       readEventId,
     )
     .option('--out <file>', 'write to this file instead of stdout')
-    .action(async (options: ExportOptions) => (await import('./actions/transfer.ts')).exportRecords(io, options))
+    .action(lazily(io, async () => (await import('./actions/transfer.ts')).exportRecords))
 }
 
 function usageCommand(io: Io): Command {
@@ -414,16 +403,14 @@ function verifyCommand(io: Io): Command {
     .command('secrets')
     .description('say how stored secrets are encrypted. Exits with 1 unless all are, with the first key of SECRET_KEYS')
     .option('--encrypt', 'encrypt the others with it first. No process may lack the key')
-    .action(async (options: SecretsOptions) => (await import('./actions/verify.ts')).verifySecrets(io, options))
+    .action(lazily(io, async () => (await import('./actions/verify.ts')).verifySecrets))
   command
     .command('distribution')
     .description(
       'check tables that Citus has distributed: where they are, what each node has, and which statements read several nodes. Exits with 1 if something is wrong',
     )
     .option('--json', 'print a JSON object per line')
-    .action(async (options: DistributionOptions) =>
-      (await import('./actions/verify.ts')).verifyDistributed(io, options),
-    )
+    .action(lazily(io, async () => (await import('./actions/verify.ts')).verifyDistributed))
   return command
 }
 

@@ -227,7 +227,7 @@ async function openRedis({ redisUrl }: Config, log: Logger) {
   return connectToRedis(redisUrl, log)
 }
 
-export interface WorkOptions {
+interface WorkOptions {
   readonly handlers?: string
   readonly concurrency: number
   readonly lease?: number

@@ -9,7 +9,7 @@ import type { Io } from '../io.ts'
 import { printTable } from './terminal.ts'
 import { withMigratedDatabase } from './with-database.ts'
 
-export interface NewKeyOptions {
+interface NewKeyOptions {
   readonly tenant: string
   readonly name: string
   readonly expires?: Date
@@ -48,7 +48,7 @@ export function printKeys(io: Io): Promise<void> {
   })
 }
 
-export function createSuccessor(io: Io, id: string, grace: number): Promise<void> {
+export function createSuccessor(io: Io, id: string, { grace }: { readonly grace: number }): Promise<void> {
   return withMigratedDatabase(io, async (database) => {
     const { row, key } = await rotateKey(database, id, grace)
     io.stderr.write(`Created ${row.id}, the successor of ${id}. The key is shown only now.\n`)

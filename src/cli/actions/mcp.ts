@@ -4,7 +4,7 @@ import { OperatorError } from '../../engine/errors.ts'
 import type { Io } from '../io.ts'
 
 /** Serves the tools of a gateway over the standard streams of this process. */
-export async function serveTools({ env }: Io, url: string): Promise<void> {
+export async function serveTools({ env }: Io, { url }: { readonly url: string }): Promise<void> {
   const { apiKey } = readConfig(env)
   if (apiKey === undefined) throw new OperatorError('Set FUSION_API_KEY to an API key or an access token.')
   const send = createSender(new URL('/mcp', url).href, apiKey)

@@ -17,7 +17,7 @@ import { OperatorError } from '../../engine/errors.ts'
 import type { Io } from '../io.ts'
 import { patient, reportCopyTo, withDatabase } from './with-database.ts'
 
-export interface DeployOptions {
+interface DeployOptions {
   /** A role, which gets the statements that let it run all other commands. */
   readonly grants?: string
   /** How long it waits for others that apply migrations, in seconds. */
@@ -61,7 +61,7 @@ export function printStatus(io: Io): Promise<void> {
   })
 }
 
-export async function partition(io: Io, modulus: number): Promise<void> {
+export async function partition(io: Io, { modulus }: { readonly modulus: number }): Promise<void> {
   requireServer(io, 'cannot be partitioned')
   await withMigrations(io, async (database) => {
     await requireMigrations(database)
@@ -78,7 +78,10 @@ export async function partition(io: Io, modulus: number): Promise<void> {
   })
 }
 
-export async function distribute(io: Io, nodes: readonly string[], shards: number): Promise<void> {
+export async function distribute(
+  io: Io,
+  { node: nodes, shards }: { readonly node: readonly string[]; readonly shards: number },
+): Promise<void> {
   requireServer(io, 'cannot be distributed')
   await withMigrations(io, async (database) => {
     await requireMigrations(database)
@@ -93,7 +96,7 @@ export async function distribute(io: Io, nodes: readonly string[], shards: numbe
   })
 }
 
-export interface MoveOptions {
+interface MoveOptions {
   /** Its name or id. */
   readonly tenant: string
   readonly to: string

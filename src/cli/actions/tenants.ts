@@ -61,12 +61,8 @@ export function resume(io: Io, name: string): Promise<void> {
   })
 }
 
-export interface RemoveOptions {
-  /** The name of the tenant again. */
-  readonly yes?: string
-}
-
-export function remove(io: Io, name: string, { yes }: RemoveOptions): Promise<void> {
+/** @param options.yes the name of the tenant again */
+export function remove(io: Io, name: string, { yes }: { readonly yes?: string }): Promise<void> {
   const work = async (database: Database) => {
     const { id, suspendedAt } = await findTenantToDelete(database, name)
     const quoted = JSON.stringify(name)
@@ -102,7 +98,7 @@ async function askName({ stdin, stderr }: Io, name: string): Promise<string> {
   }
 }
 
-export interface SeedOptions {
+interface SeedOptions {
   readonly tenant: string
   readonly users: number
   readonly seed: number

@@ -18,7 +18,7 @@ import type { Io } from '../io.ts'
 import { showProgress } from './terminal.ts'
 import { patient, withMigratedDatabase } from './with-database.ts'
 
-export interface ImportOptions {
+interface ImportOptions {
   readonly tenant: string
   readonly rejects?: string
 }
@@ -144,7 +144,7 @@ async function createFile(file: string) {
   return handle.createWriteStream()
 }
 
-export interface ExportOptions {
+interface ExportOptions {
   readonly tenant: string
   readonly out?: string
   readonly since?: string

@@ -75,16 +75,12 @@ async function requireDeleted(database: Database, id: string): Promise<string> {
   throw new OperatorError(`Give the id of the deleted tenant, which tenants delete has printed: ${tenantIds.prefix}…`)
 }
 
-export interface SecretsOptions {
-  readonly encrypt?: boolean
-}
-
 const current = 'key 1'
 
 const contractFirst =
   'Private keys stay unencrypted while gateways of the previous version can read them. See: npm run fusion -- migrate deploy --contract\n'
 
-export function verifySecrets(io: Io, { encrypt = false }: SecretsOptions): Promise<void> {
+export function verifySecrets(io: Io, { encrypt = false }: { readonly encrypt?: boolean }): Promise<void> {
   return withMigratedDatabase(io, async (database) => {
     const keyRing = keyRingOf(readConfig(io.env))
     if (encrypt && !keyRing) throw new OperatorError('There is no key: set SECRET_KEYS. See: openssl rand -base64 32')
@@ -104,11 +100,7 @@ export function verifySecrets(io: Io, { encrypt = false }: SecretsOptions): Prom
   })
 }
 
-export interface DistributionOptions {
-  readonly json?: boolean
-}
-
-export function verifyDistributed(io: Io, { json }: DistributionOptions): Promise<void> {
+export function verifyDistributed(io: Io, { json }: { readonly json?: boolean }): Promise<void> {
   return withMigratedDatabase(io, async ({ driver, sql }) => {
     if (!driver.isDistributed?.()) {
       throw new OperatorError('The database is not distributed. See docs/scaling.md#citus.')

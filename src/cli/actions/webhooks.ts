@@ -11,7 +11,7 @@ import { OperatorError } from '../../engine/errors.ts'
 import type { Io } from '../io.ts'
 import { printTable } from './terminal.ts'
 
-export interface ListenOptions {
+interface ListenOptions {
   readonly url: string
   readonly types?: EventType[]
   readonly forward?: string
