@@ -78,7 +78,9 @@ const mutation = `mutation Create($email: String!) {
   createUser(input: { name: "Ada", email: $email, phone: "1" }) { user { id } } }`
 
 const clientsOf = () =>
-  app.services.usageCounts.take().flatMap(({ operations }) => [...operations.values()].map((one) => one.clientName))
+  app.services.usageCounts
+    .take()
+    .flatMap(({ operations }) => [...operations.values()].map((one) => one.names.clientName))
 
 describe.each(Object.entries(transports))('a mutation by %s', (name, send) => {
   it('runs once, and notes its client, its key and its request', async () => {

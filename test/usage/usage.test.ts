@@ -203,9 +203,9 @@ describe('whatever clients send', () => {
     if (!first || !counted) throw new Error('The request was not counted')
     usageCounts.putBack([first])
     // As the requests of further clients are counted, which would take seconds.
-    const { keyId, operationName, operationHash, fields: selected } = counted
+    const { keyId, operationName, operationHash } = counted.names
     for (let number = 1; number < names; number += 1) {
-      const operation = { name: operationName, hash: operationHash, fields: selected }
+      const operation = { name: operationName, hash: operationHash, fields: counted.fields }
       const client = { name: `client ${number}`, version: undefined }
       usageCounts.count({ viewer: { tenantAppId: tenant.tenantAppId, keyId }, client, operation } as Caller, 1, false)
     }

@@ -1,4 +1,4 @@
-import type { Caller, UsageCounter } from '../../engine/telemetry/usage.ts'
+import type { Caller } from '../../engine/telemetry/usage.ts'
 
 // Durations are counted in fixed buckets, so that the counts of several processes and days add up. Each bucket ends √2
 // times as late as the one before: at 1 ms, 1.4 ms, 2 ms, … 11.6 s. The last one has no end.
@@ -40,15 +40,10 @@ export interface TenantCount {
  */
 export const maxOperations = { ofTenant: 1_000, ofAll: 10_000 }
 
-export interface UsageCounts extends UsageCounter {
-  /** Takes the counts of some tenants, about as many as one statement can write. Empty if nothing was counted. */
-  take(): TenantCount[]
-  /** Puts back counts that could not be passed on. */
-  putBack(taken: readonly TenantCount[]): void
-}
+export type UsageCounts = ReturnType<typeof createUsageCounts>
 
 /** Creates the counts of the operations that a process executes. They grow until `take` passes them on. */
-export function createUsageCounts(): UsageCounts {
+export function createUsageCounts() {
   const tenants = new Map<string, TenantCount>()
   let size = 0
 
@@ -60,7 +55,7 @@ export function createUsageCounts(): UsageCounts {
     return tenant
   }
 
-  /** The count with these names, or that of the others. */
+  /** The count with these names, or the count of the others. */
   function place({ operations }: TenantCount, wanted: CountNames, fields: ReadonlySet<string>): OperationCount {
     const known = operations.get(keyOf(wanted))
     if (known) return known
@@ -85,7 +80,7 @@ export function createUsageCounts(): UsageCounts {
   }
 
   return {
-    count(caller, milliseconds, hasFailed) {
+    count(caller: Caller, milliseconds: number, hasFailed: boolean): void {
       const count = countOf(caller)
       count.requests += 1
       if (hasFailed) count.errors += 1
@@ -95,11 +90,13 @@ export function createUsageCounts(): UsageCounts {
       for (const field of caller.operation.fields) fields.set(field, (fields.get(field) ?? 0) + 1)
     },
 
-    addPoints(caller, points) {
+    /** Adds points that an operation was charged. */
+    addPoints(caller: Caller, points: number): void {
       countOf(caller).points += points
     },
 
-    take() {
+    /** Takes the counts of some tenants, about as many as one statement can write. */
+    take(): TenantCount[] {
       const taken: TenantCount[] = []
       let rows = 0
       for (const tenant of tenants.values()) {
@@ -112,10 +109,10 @@ export function createUsageCounts(): UsageCounts {
       return taken
     },
 
-    putBack(taken) {
+    putBack(taken: readonly TenantCount[]): void {
       for (const { tenantAppId, operations, fields } of taken) {
         const tenant = tenantOf(tenantAppId)
-        for (const count of operations.values()) addTo(place(tenant, count, count.fields), count)
+        for (const count of operations.values()) addTo(place(tenant, count.names, count.fields), count)
         for (const [field, requests] of fields) tenant.fields.set(field, (tenant.fields.get(field) ?? 0) + requests)
       }
     },
@@ -133,7 +130,8 @@ export interface CountNames {
 }
 
 /** The requests of one client of a key for one operation. */
-export interface OperationCount extends CountNames {
+export interface OperationCount {
+  readonly names: CountNames
   /** The fields of the schema that the operation selects: `User.email`. */
   fields: ReadonlySet<string>
   requests: number
@@ -151,12 +149,8 @@ export function othersOf(keyId: string): CountNames {
   return { keyId, clientName: other, clientVersion: undefined, operationName: other, operationHash: undefined }
 }
 
-export function newCount(
-  { keyId, clientName, clientVersion, operationName, operationHash }: CountNames,
-  fields: ReadonlySet<string>,
-): OperationCount {
-  const names = { keyId, clientName, clientVersion, operationName, operationHash }
-  return { ...names, fields, requests: 0, errors: 0, points: 0, durations: new Array<number>(bucketCount).fill(0) }
+export function newCount(names: CountNames, fields: ReadonlySet<string>): OperationCount {
+  return { names, fields, requests: 0, errors: 0, points: 0, durations: new Array<number>(bucketCount).fill(0) }
 }
 
 /** A text that is the same for equal names. Names contain no line feeds. */

@@ -50,7 +50,7 @@ interface Row {
 export async function writeUsage(database: Pick<Database, 'sql'>, counts: readonly TenantCount[]): Promise<void> {
   const sql = database.sql.of(counts[0]?.tenantAppId ?? '')
   const rows = counts.flatMap(({ tenantAppId, operations }) =>
-    [...operations.values()].map((count): Row => ({ tenantAppId, id: idOf(count), count })),
+    [...operations.values()].map((count): Row => ({ tenantAppId, id: idOf(count.names), count })),
   )
   const tenants = [...new Set(rows.map(({ tenantAppId }) => tenantAppId))]
   const known = await sql.query(readOperations, [tenants, rows.map(({ id }) => id)])
@@ -81,7 +81,7 @@ function withoutExcess(rows: readonly Row[], known: readonly KnownOperations[]):
     const isNew = !existing.has(`${tenantAppId} ${id}`)
     const left = places.get(tenantAppId) ?? maxOperations.ofTenant
     if (isNew) places.set(tenantAppId, left - 1)
-    const names = isNew && left <= 0 ? othersOf(count.keyId) : count
+    const names = isNew && left <= 0 ? othersOf(count.names.keyId) : count.names
     const key = `${tenantAppId} ${idOf(names)}`
     // A copy, because a count that cannot be written is put back.
     const row = sums.get(key) ?? { tenantAppId, id: idOf(names), count: newCount(names, new Set()) }
@@ -91,19 +91,8 @@ function withoutExcess(rows: readonly Row[], known: readonly KnownOperations[]):
   return [...sums.values()]
 }
 
-function toJson({ tenantAppId, id, count }: Row) {
-  const { keyId, clientName, clientVersion, operationName, operationHash, fields, ...numbers } = count
-  return {
-    tenant_app_id: tenantAppId,
-    id,
-    key_id: keyId,
-    client_name: clientName,
-    client_version: clientVersion,
-    operation_name: operationName,
-    operation_hash: operationHash,
-    fields: [...fields].sort(),
-    ...numbers,
-  }
+function toJson({ tenantAppId, id, count: { names, fields, ...numbers } }: Row) {
+  return { tenantAppId, id, ...names, ...numbers, fields: [...fields].sort() }
 }
 
 const today = "(now() AT TIME ZONE 'UTC')::date"
@@ -119,11 +108,11 @@ const readOperations = statement(`
 const addOperations = statement(`
   INSERT INTO operation_usage AS u (tenant_app_id, id, day, key_id, client_name, client_version, operation_name, operation_hash,
     requests, errors, points, durations, fields, last_used_at)
-  SELECT tenant_app_id, ${prefix} || given.id, ${today}, key_id, client_name, client_version, operation_name, operation_hash,
+  SELECT "tenantAppId", ${prefix} || given.id, ${today}, "keyId", "clientName", "clientVersion", "operationName", "operationHash",
     requests, errors, points, durations, fields, now()
-  FROM json_to_recordset($1::json) AS given (tenant_app_id text, id text, key_id text, client_name text, client_version text,
-    operation_name text, operation_hash text, requests bigint, errors bigint, points bigint, durations bigint[], fields text[])
-  JOIN tenant_app ON tenant_app.id = tenant_app_id ORDER BY 1, 2
+  FROM json_to_recordset($1::json) AS given ("tenantAppId" text, id text, "keyId" text, "clientName" text, "clientVersion" text,
+    "operationName" text, "operationHash" text, requests bigint, errors bigint, points bigint, durations bigint[], fields text[])
+  JOIN tenant_app ON tenant_app.id = "tenantAppId" ORDER BY 1, 2
   ON CONFLICT (tenant_app_id, id) DO UPDATE SET
     requests = u.requests + excluded.requests, errors = u.errors + excluded.errors, points = u.points + excluded.points,
     durations = ARRAY(SELECT one + other FROM unnest(u.durations, excluded.durations) WITH ORDINALITY AS d (one, other, n) ORDER BY n),
