@@ -34,10 +34,8 @@ const unusedParameters: ReadonlyMap<string, string> = new Map([
   ['uselibpqcompat', 'sslmode always means what it means to psql'],
 ])
 
-/** Whether the gateway accepts a parameter. */
-function isKnownParameter(name: string): boolean {
-  return usedParameters.has(name) || unusedParameters.has(name)
-}
+/** The parameters that are accepted, or have a problem of their own. */
+const knownParameters: ReadonlySet<string> = new Set([...usedParameters, ...unusedParameters.keys(), 'schema'])
 
 /**
  * Lists the parameters of a URL that change nothing.
@@ -104,8 +102,7 @@ export function parseUrl(text: string): ServerConfig {
 /** Other programs accept more values in PGSSLMODE, so it is checked only if a URL has no sslmode. */
 function defaultSslMode(): string | undefined {
   const mode = process.env['PGSSLMODE'] || undefined
-  const [problem] = mode === undefined ? [] : problemsOfSslMode(mode)
-  if (problem !== undefined) throw new OperatorError(`PGSSLMODE ${problem}`)
+  if (mode !== undefined && !sslModes.includes(mode)) throw new OperatorError(`PGSSLMODE ${wrongSslMode}`)
   return mode
 }
 
@@ -126,8 +123,12 @@ function readPasswordFile(connection?: Parameters<typeof pgpass>[0]): Promise<st
 /** The modes of libpq, except `allow`, which asks for TLS only where the server insists. */
 const sslModes = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full']
 
-const channelBindings = ['disable', 'prefer', 'require']
-const sslNegotiations = ['postgres', 'direct']
+const wrongSslMode = `is not supported. Use one of ${sslModes.join(', ')}`
+
+const choices = { channel_binding: ['disable', 'prefer', 'require'], sslnegotiation: ['postgres', 'direct'] }
+
+const severalHosts =
+  'must name one host. For several servers, name a proxy such as PgBouncer or HAProxy, or a DNS name of the primary'
 
 /**
  * Lists the problems of the URL of a PostgreSQL server. Parts that would be misread are problems too, and parameters
@@ -139,63 +140,41 @@ const sslNegotiations = ['postgres', 'direct']
 export function problemsOfUrl(text: string, example: string): string[] {
   if (/#/.test(text)) return ['has a #. Write it as %23']
   if (!isPostgresUrl(text)) return [namesSeveralHosts(text) ? severalHosts : `must be a URL: ${example}`]
-  const { username, searchParams, pathname, search } = toUrl(text)
+  const { username, searchParams: given, pathname, search } = toUrl(text)
   // The name of the role would be parsed as the host, and a part of the password as the rest.
   if (username === '' && /@/.test(pathname + search))
     return ['has a / or a ? before the host. Write them as %2F and %3F']
-  return [
-    ...(namesSeveralHosts(text) || searchParams.get('host')?.includes(',') ? [severalHosts] : []),
-    ...(isDecodable(text) ? [] : ['has a % that encodes no character of UTF-8. Write the character % as %25']),
-    ...(/\s/.test(text) ? ['has a space. Write it as %20'] : []),
-    ...problemsOfParameters(searchParams),
-  ]
-}
-
-const severalHosts =
-  'must name one host. For several servers, name a proxy such as PgBouncer or HAProxy, or a DNS name of the primary'
-
-function problemsOfParameters(parameters: URLSearchParams): string[] {
-  const mode = parameters.get('sslmode')
-  const schema = parameters.get('schema')
-  const port = parameters.get('port')
-  return [
-    ...(port !== null && !(/^\d+$/.test(port) && Number(port) > 0 && Number(port) < 65_536)
-      ? ['has a port that is no number from 1 to 65535']
-      : []),
-    ...(mode === null ? [] : problemsOfSslMode(mode).map((problem) => `has an sslmode that ${problem}`)),
-    ...(mode === 'verify-ca' && !parameters.has('sslrootcert') ? ['needs sslrootcert with sslmode=verify-ca'] : []),
+  const mode = given.get('sslmode')
+  const port = given.get('port') ?? '1'
+  const checks: readonly (readonly [isWrong: boolean, problem: string])[] = [
+    [namesSeveralHosts(text) || given.get('host')?.includes(',') === true, severalHosts],
+    [!isDecodable(text), 'has a % that encodes no character of UTF-8. Write the character % as %25'],
+    [/\s/.test(text), 'has a space. Write it as %20'],
+    [!/^\d+$/.test(port) || Number(port) < 1 || Number(port) > 65_535, 'has a port that is no number from 1 to 65535'],
+    [mode !== null && !sslModes.includes(mode), `has an sslmode that ${wrongSslMode}`],
+    [mode === 'verify-ca' && !given.has('sslrootcert'), 'needs sslrootcert with sslmode=verify-ca'],
     // The authorities of the system vouch for every domain, so that the name of the server has to be checked.
-    ...(parameters.get('sslrootcert') === 'system' && !['verify-full', null].includes(mode)
-      ? ['needs sslmode=verify-full with sslrootcert=system']
-      : []),
-    ...(parameters.get('sslnegotiation') === 'direct' && ['disable', 'prefer', null].includes(mode)
-      ? ['needs sslmode=require or more with sslnegotiation=direct']
-      : []),
-    ...problemsOfChoice(parameters, 'channel_binding', channelBindings),
-    ...problemsOfChoice(parameters, 'sslnegotiation', sslNegotiations),
-    ...(schema === null || schema === 'public'
-      ? []
-      : ['has the parameter schema. The tables are in the schema public']),
-    ...[...new Set(parameters.keys())]
-      .filter((name) => name !== 'schema' && !isKnownParameter(name))
-      .map(problemOfParameter),
+    [
+      given.get('sslrootcert') === 'system' && !['verify-full', null].includes(mode),
+      'needs sslmode=verify-full with sslrootcert=system',
+    ],
+    [
+      given.get('sslnegotiation') === 'direct' && ['disable', 'prefer', null].includes(mode),
+      'needs sslmode=require or more with sslnegotiation=direct',
+    ],
+    ...Object.entries(choices).map(([name, values]) => {
+      const isWrong = !values.includes(given.get(name) ?? String(values[0]))
+      return [isWrong, `has the parameter ${name}, which must be one of ${values.join(', ')}`] as const
+    }),
+    [(given.get('schema') ?? 'public') !== 'public', 'has the parameter schema. The tables are in the schema public'],
   ]
-}
-
-function problemsOfChoice(parameters: URLSearchParams, name: string, values: readonly string[]): string[] {
-  const value = parameters.get(name)
-  return value === null || values.includes(value)
-    ? []
-    : [`has the parameter ${name}, which must be one of ${values.join(', ')}`]
-}
-
-/** Says what is wrong with an sslmode. */
-function problemsOfSslMode(mode: string): string[] {
-  return sslModes.includes(mode) ? [] : [`is not supported. Use one of ${sslModes.join(', ')}`]
-}
-
-function problemOfParameter(name: string): string {
-  return name === 'ssl' ? 'has the parameter ssl. Use sslmode' : `has the parameter ${name}, which would have no effect`
+  const unknown = [...new Set(given.keys())].filter((name) => !knownParameters.has(name))
+  return [
+    ...checks.flatMap(([isWrong, problem]) => (isWrong ? problem : [])),
+    ...unknown.map(
+      (name) => `has the parameter ${name}${name === 'ssl' ? '. Use sslmode' : ', which would have no effect'}`,
+    ),
+  ]
 }
 
 /**
