@@ -23,7 +23,6 @@ export function readFilledText(text: string): string {
   throw new InvalidArgumentError('It must not be empty.')
 }
 
-/** Adds an address to those of the option before. */
 export function readNodes(text: string, before: readonly string[]): string[] {
   return [...before, readNode(text)]
 }
@@ -40,7 +39,6 @@ export function readUrl(text: string): string {
 
 const minute = 60_000
 
-/** The units of a duration, in milliseconds. */
 const units = { m: minute, h: 60 * minute, d: 24 * 60 * minute }
 
 /** `30m` ⇒ half an hour, in milliseconds; undefined if the text is not a duration. */
@@ -56,7 +54,6 @@ export function readGrace(text: string): number {
   return duration
 }
 
-/** The id of an event. */
 export function readEventId(text: string): string {
   if (isEventId(text)) return text
   throw new InvalidArgumentError(

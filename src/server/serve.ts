@@ -25,7 +25,6 @@ import type { Supervisor } from './supervise.ts'
 export interface ServeOptions {
   readonly handlers?: string
   readonly concurrency: number
-  /** How many processes serve together on the port. */
   readonly processes: number
 }
 

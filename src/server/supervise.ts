@@ -81,7 +81,6 @@ function createProcessPool(size: number, maxStopMilliseconds: number, log: Logge
     setTimeout(() => child.process.kill('SIGKILL'), maxStopMilliseconds).unref()
   }
 
-  /** Stops the children gracefully. */
   function stop(code = 0): void {
     if (isStopping()) return
     process.exitCode = code
@@ -185,7 +184,6 @@ export async function supervise({ env }: { readonly env: NodeJS.ProcessEnv }, si
   exitWhenDone()
 }
 
-/** What a process that serves gets from its supervisor. */
 export type Supervisor = ReturnType<typeof connectToSupervisor>
 
 /**
@@ -218,7 +216,6 @@ export function connectToSupervisor() {
     onStopRequest,
     /** Aborted when all processes will stop. */
     draining: draining.signal,
-    /** The metrics of all processes. */
     metrics: { contentType: Registry.PROMETHEUS_CONTENT_TYPE, metrics: readMetrics },
     /**
      * Adds the metrics of this process to those of all processes.

@@ -17,7 +17,6 @@ export async function serveTools({ env }: Io, { url }: { readonly url: string })
   serveStdio(() => createServer(list, call), { maxSubscriptions: 0 })
 }
 
-/** Returns a function that sends a message to the gateway and returns the result. */
 function createSender(url: string, key: string) {
   const isToken = /^[\w-]+\.[\w-]+\.[\w-]+$/.test(key)
   const headers = {

@@ -52,7 +52,6 @@ export async function importFiles(io: Io, files: readonly string[], options: Imp
   await withMigratedDatabase(io, work, patient)
 }
 
-/** The size of a file in bytes; 0 for stdin. */
 async function sizeOf(file: string): Promise<number> {
   if (file === '-') return 0
   const stats = await stat(file).catch(() => undefined)
@@ -74,15 +73,10 @@ function keepHeapSmall(): void {
 interface Rejects {
   readonly count: number
   add(rejection: Rejection): Promise<void>
-  /** Completes the file. */
   end(): Promise<void>
 }
 
-/**
- * Creates the file of rejected records, for its owner only.
- *
- * @throws OperatorError if it cannot be written
- */
+/** Creates the file of rejected records, for its owner only. @throws OperatorError if it cannot be written */
 async function createRejects({ stderr }: Pick<Io, 'stderr'>, file: string | undefined): Promise<Rejects> {
   const stream = file === undefined ? undefined : await createFile(file)
   // The next write, or the end, throws the error.

@@ -50,7 +50,6 @@ export function verifyErasure(io: Io, { user, tenant, text: texts, json }: Erasu
   )
 }
 
-/** What is said of rows that may still name what was deleted. */
 const noRemainder = { kept: '', later: '' }
 const remainderOfUser = {
   kept: ', except for the ids in the event log',

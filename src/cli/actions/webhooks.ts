@@ -71,7 +71,6 @@ export async function listen(io: Io, { url, types, forward, secret = generateSec
   }
 }
 
-/** The id of the newest event; undefined if there is none. */
 async function findNewest(client: Client): Promise<string | undefined> {
   const query = '{ events(last: 1) { nodes { id } } }'
   for await (const { data, errors } of client.iterate<{ events: { nodes: { id: string }[] } }>({ query })) {

@@ -15,7 +15,6 @@ interface CommandOptions extends DatabaseOptions {
 /** For commands that write or read much. Nobody waits for their statements, and a machine that is busy takes long. */
 export const patient: CommandOptions = { statementMilliseconds: 600_000 }
 
-/** Runs a command on the configured database and closes it. */
 export async function withDatabase<Result>(
   { env, openDatabase: open = openDatabase }: Pick<Io, 'env' | 'openDatabase'>,
   work: (database: Database) => Promise<Result>,

@@ -51,7 +51,6 @@ async function readAfter(sql: Sql, tenantAppId: string, after: LogPosition | und
   }
 }
 
-/** The log of a database. */
 export function changeLogOf({ driver }: Pick<Database, 'driver'>): ChangeLog {
   return {
     models: loggedModels,
@@ -120,7 +119,7 @@ const readNode = statement(
   options,
 )
 
-/** How many events are looked at of those that were seen, and have greater ids than others that were not. */
+/** How many events already seen are checked again because an event with a smaller id may still arrive. */
 const maxSeen = 20
 
 const readIds = statement(
@@ -146,7 +145,6 @@ const presentOwners = `
       (SELECT profile.account_id FROM profile WHERE profile.tenant_app_id = $1 AND profile.id = event.resource_id),
       event.account_id)) END`
 
-/** @param further columns of the events */
 const readChanges = (...further: string[]) => `
   SELECT position.server, (SELECT extract(epoch FROM created_at)::text FROM tenant_app WHERE id = $1 AND deleting_since IS NULL),
     position.begun, position.running, ${['event.type', 'event.resource_id', 'event.user_id', 'event.account_id', ...further].join(', ')}

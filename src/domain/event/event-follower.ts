@@ -7,9 +7,7 @@ import { formatPosition, isSeenAt, lowestOf, type Position } from './position.ts
 const maxRecent = 1_000
 
 interface TailFollower {
-  /** The id of the last event that it has received. */
   readonly position: string
-  /** Called when there are new events. */
   wake(): void
 }
 
@@ -56,7 +54,6 @@ export class TenantTail {
 
 /** Receives the events of a tenant, in the order of the log. */
 export interface EventFollower {
-  /** The position after which it receives events. */
   readonly start: string
   readonly hasEnded: boolean
   /** @throws Interruption if the feed was closed before the follower ended */

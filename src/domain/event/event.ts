@@ -22,7 +22,6 @@ export const eventTypes = {
 
 export type EventType = keyof typeof eventTypes
 
-/** A change of a resource. */
 export interface Event extends Omit<EventRow, 'type' | 'tenantAppId'> {
   readonly type: EventType
 }

@@ -16,7 +16,6 @@ export const maxTypeLength = 64
 /** PostgreSQL reads it too. Its `\w` has more letters. */
 export const typePattern = /^[A-Za-z][A-Za-z0-9_.-]*$/
 
-/** The type of a job, which selects its handler. */
 export const jobType = text(maxTypeLength).check(
   matching(typePattern, 'must be a letter, then letters, digits, underscores, hyphens and periods'),
 )
@@ -67,10 +66,8 @@ export const claimInput = z.object({
 
 export const maxBulk = 1_000
 
-/** The inputs of bulk actions, without the filter. */
 export const bulkInput = z.object({ limit: withDefault(integer(1, maxBulk), maxBulk) })
 
-/** How the worker that holds a job names it. */
 export interface HeldJobInput {
   readonly id: string
   readonly leaseToken: string

@@ -41,7 +41,6 @@ import {
 // validation. Each throws BAD_USER_INPUT naming every invalid field, with NOT_FOUND for a missing job and CONFLICT for
 // a stale token.
 
-/** The store, by the statements of the request. */
 const jobsOf = ({ jobs, sql }: Context) => jobs.on(sql)
 
 /**
@@ -151,7 +150,6 @@ function withoutResult({ viewer }: Context, job: Job): Job {
   return { ...job, result: null, error: null, progress: null, progressMessage: null }
 }
 
-/** Finds the jobs with the idempotency keys of rows. Returns a function that returns the job for a row. */
 async function findByIdempotencyKeys(context: Context, rows: readonly NewJobRow[]) {
   const { viewer } = context
   const keys = rows.flatMap(({ idempotencyKey }) => idempotencyKey ?? [])
@@ -192,7 +190,6 @@ export async function retryJob(context: Context, { id }: { id: string }): Promis
   return (await jobs.retry(key)) ?? reject(context, id, 'retry')
 }
 
-/** Rejects a transition because of the state that the job has now. */
 async function reject(context: Context, id: string, transition: Transition): Promise<never> {
   const job = await jobsOf(context).find({ tenantAppId: context.viewer.tenantAppId, id })
   throw job ? rejectedTransition(transition, job.status) : jobNotFound()
@@ -210,7 +207,6 @@ interface BulkInput {
 
 export interface BulkResult {
   readonly changedCount: number
-  /** Counts the jobs that still match. */
   readonly countRemaining: () => Promise<number>
 }
 
@@ -291,7 +287,6 @@ export async function followJobs(
 ): Promise<LiveValues<SelectedRow<'Job'>[]>> {
   const follower = await events.follow(viewer)
 
-  /** Reads jobs, in the order of their last changes. */
   async function read(ids: readonly string[]): Promise<SelectedRow<'Job'>[]> {
     const jobs = await loaders.list('Job', {
       where: { AND: [where, { id: { in: [...ids] } }] },

@@ -31,7 +31,6 @@ const selectionWith = (fieldsOfError: string) => `
   created_at: createdAt
   updated_at: updatedAt`
 
-/** The selection of a job in REST. */
 export const jobSelection = selectionWith('code message')
 
 const statuses = ['pending', 'running', 'succeeded', 'failed', 'cancelled'] as const

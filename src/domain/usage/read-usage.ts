@@ -5,7 +5,6 @@ import type { Payer } from '../../engine/limits/concurrency.ts'
 
 /** Which usage to read. All conditions must hold. */
 export interface UsageSelection {
-  /** All tenants by default. */
   readonly tenantAppId?: string | undefined
   /** Days in UTC, both inclusive: `2027-01-31`. By default the 30 days that end today. */
   readonly from?: string | undefined
@@ -19,9 +18,7 @@ export interface UsagePage extends IdWindow, Pick<UsageSelection, 'from' | 'to'>
   readonly tenantAppId: string
 }
 
-/** The requests of one client of a key for one operation. */
 export interface OperationUsage {
-  /** The name of the tenant. */
   readonly tenant: string
   readonly keyId: string
   readonly keyName: string | null
@@ -81,7 +78,6 @@ export function createUsageReader({ sql }: Pick<Database, 'sql'>) {
   }
 
   return {
-    /** Reads a page of a tenant's usage, the newest day first. */
     page({ after, before, notBefore, notAfter, fromEnd, limit, ...selection }: UsagePage): Promise<DailyUsage[]> {
       const text = (where: string) => readPage(where, fromEnd ? 'ASC' : 'DESC', limit)
       return read(text, selection, {

@@ -26,11 +26,9 @@ export function quantileOf(part: number, counts: readonly number[]): number {
   return Math.round((start + (end - start) * within) * 10) / 10
 }
 
-/** The counts of a tenant since they were last taken. */
 export interface TenantCount {
   readonly tenantAppId: string
   readonly operations: Map<string, OperationCount>
-  /** The number of requests that selected each field. */
   readonly fields: Map<string, number>
 }
 
@@ -90,7 +88,6 @@ export function createUsageCounts() {
       for (const field of caller.operation.fields) fields.set(field, (fields.get(field) ?? 0) + 1)
     },
 
-    /** Adds points that an operation was charged. */
     addPoints(caller: Caller, points: number): void {
       countOf(caller).points += points
     },
@@ -129,7 +126,6 @@ export interface CountNames {
   readonly operationHash: string | undefined
 }
 
-/** The requests of one client of a key for one operation. */
 export interface OperationCount {
   readonly names: CountNames
   /** The fields of the schema that the operation selects: `User.email`. */
@@ -137,7 +133,6 @@ export interface OperationCount {
   requests: number
   errors: number
   points: number
-  /** The number of requests in each bucket. */
   readonly durations: number[]
 }
 

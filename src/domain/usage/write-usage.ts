@@ -27,7 +27,6 @@ const tables = ['operation_usage', 'field_usage'].map((table) => ({
       SELECT id FROM ${table} WHERE tenant_app_id = $2 AND ${isOld} ORDER BY id LIMIT ${batchSize} FOR UPDATE SKIP LOCKED)`),
 }))
 
-/** Removes usage of days that ended more than `days` days ago, in batches. */
 export async function removeOldUsage({ sql }: Pick<Database, 'sql'>, days: number): Promise<void> {
   for (const { list, remove } of tables) {
     await sumOfTenants(sql, await sql.list(list, [String(days)]), (tenantAppId, own) =>
@@ -143,7 +142,6 @@ export function startUsageWriter(
 ): () => Promise<void> {
   const stopping = new AbortController()
 
-  /** Writes what one server has. Returns whether it could. */
   async function writeOf(counts: readonly TenantCount[]): Promise<boolean> {
     try {
       await writeUsage(database, counts)

@@ -18,7 +18,6 @@ interface LogFormat {
   readonly timeKey: string
   /** The system's names of fields that it reads itself, or needs for something else. */
   readonly fields: Readonly<Record<string, (value: unknown) => [string, unknown]>>
-  /** What every line has. */
   readonly constants: object
 }
 

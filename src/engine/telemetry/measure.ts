@@ -66,11 +66,7 @@ export function measureNodes({ registry }: Metrics, { driver }: { readonly drive
   })
 }
 
-/**
- * Adds how much the database lacks of what its migrations have created.
- *
- * @param readMissing lists it
- */
+/** Adds how much the database lacks of what its migrations have created, as `readMissing` lists it. */
 export function measureMissing(metrics: Metrics, readMissing: () => Promise<readonly unknown[]>): void {
   const help = 'Indexes and triggers of the migrations that the database lacks: migrate status names them'
   const gauge = metricsIn(metrics.registry).gauge('fusion_schema_missing', help, {

@@ -169,7 +169,6 @@ export function createMetrics({ showsTenants = true } = {}) {
       'Lines of the log dropped because standard output took none and the buffer was full',
     ),
 
-    /** Counts a request, a connection or an operation that a limit has refused. */
     countRefusal(limit: LimitName): void {
       refusals.inc({ limit })
       if (loadLimits.has(limit)) shed.inc({ reason: limit })
@@ -270,7 +269,6 @@ export function countPointsByKey(
  * each request.
  */
 export class Refusal {
-  /** The first limit that has refused something. */
   limit: LimitName | undefined
   readonly #metrics: Pick<Metrics, 'countRefusal'>
 

@@ -83,7 +83,6 @@ interface RespondedRequest {
   /** Whether the client went away before it received the whole response. */
   readonly isCutOff: boolean
   readonly tenant: string | undefined
-  /** The name of the key. */
   readonly key: string | undefined
 }
 

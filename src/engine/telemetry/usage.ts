@@ -6,7 +6,6 @@ export interface Client {
   readonly version: string | undefined
 }
 
-/** The part of a prepared operation that usage depends on. */
 export interface OperationSummary {
   readonly name: string | undefined
   readonly hash: string | undefined
@@ -25,7 +24,6 @@ export const invalidOperation: OperationSummary = { name: '(invalid)', hash: und
 /** Counts the operations that a process executes. The domain implements it (domain/usage/usage-counts.ts). */
 export interface UsageCounter {
   count(caller: Caller, milliseconds: number, hasFailed: boolean): void
-  /** Adds points that an operation was charged. */
   addPoints(caller: Caller, points: number): void
 }
 

@@ -4,7 +4,6 @@ import type { Sql, StatementEnd } from '../db/sql.ts'
 
 const maxStatementLength = 2_000
 
-/** Starts the span of a statement. Returns what ends it. */
 export function traceStatement(tracer: Tracer, sql: string, parent: Context): StatementEnd {
   const text = withoutLiterals(sql)
   const name = /^\s*(\w+)/.exec(text)?.[1]?.toUpperCase() ?? 'SQL'

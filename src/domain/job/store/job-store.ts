@@ -59,7 +59,6 @@ export function releaseJobs(sql: Sql, tenantAppId: string): Promise<number> {
   return sumOfBatches(batchSize, () => sql.execute(release, [tenantAppId]))
 }
 
-/** The statements about the jobs of all tenants on one server. */
 const ofServer = { countByState, oldestDueSeconds }
 
 /**
@@ -127,14 +126,12 @@ export function createJobStore(
   const statements = createStatements(columns)
   const bulk = createBulkStatements(model)
 
-  /** The store by the statements of a request or of a transaction. */
   function on(sql: Sql) {
     async function row(sent: Statement, { tenantAppId, id }: JobKey, values: readonly Parameter[] = []) {
       const [found] = await sql.of(tenantAppId).query(sent, [tenantAppId, id, ...values])
       return found && toJob(found)
     }
 
-    /** No statement is sent for an id that no row can have. */
     async function find(key: JobKey): Promise<Job | undefined> {
       return isPossibleId(key.id) ? row(statements.find, key) : undefined
     }
@@ -219,7 +216,6 @@ export function createJobStore(
         const queued = claimed.toSorted((one, other) => Number(one.at(-1)) - Number(other.at(-1)))
         return queued.map((values) => toJob(values.slice(0, -1)))
       },
-      /** Extends a lease, from now. */
       extendLease: async (held: HeldJob, leaseSeconds: number) =>
         leaseOf(await changeHeld(held, statements.extendLease, [String(leaseSeconds)])),
       reportProgress: (held: HeldJob, progress: number, message: string | null) =>
@@ -251,7 +247,6 @@ export function createJobStore(
         metrics.jobAttempts.inc({ outcome: 'lease_lost' }, failed)
         return failed
       },
-      /** Counts the jobs of all tenants by state, up to a bound, and reads how long the oldest due job has waited. */
       async count() {
         const texts = driver.isDistributed?.() ? ofServers : ofServer
         const [states, oldest] = await Promise.all([sql.list(texts.countByState), sql.list(texts.oldestDueSeconds)])
@@ -313,7 +308,6 @@ export function jobNotFound(): GatewayError {
   return invalidField('id', 'NOT_FOUND', 'is not the id of a job')
 }
 
-/** Jobs of a type wait for a worker. */
 interface Queue {
   readonly jobType: string
   readonly tenantAppId: string
@@ -382,7 +376,6 @@ interface ClaimRequest {
 }
 
 interface WorkerClaim extends ClaimRequest {
-  /** The tenant that was served last with each type. */
   readonly lastServed: ReadonlyMap<string, string>
 }
 

@@ -9,7 +9,6 @@ import type { Failure, JobLease } from '../store/transitions.ts'
 import { abortGraceMilliseconds, type JobHandler, PermanentError } from './handler.ts'
 import { failureOf, progressMessageOf } from './outcome.ts'
 
-/** A job that a handler of this process works on. */
 export interface RunningJob {
   readonly lease: JobLease
   abort(reason: Error): void
@@ -63,7 +62,6 @@ export function runJob(options: RunJobOptions): RunningJob {
     } catch (error) {
       clearTimeout(next)
       if (error instanceof GatewayError) lose(error)
-      // The lease is still valid until it expires.
       else log.warn({ err: error, job: job.id }, 'the lease of a job could not be extended; it is tried again')
     }
   }

@@ -19,7 +19,6 @@ export interface WorkerOptions {
   readonly leaseSeconds: number
   /** How often the worker looks for due jobs when none is announced. */
   readonly pollMilliseconds?: number
-  /** Traces the jobs, if there is a collector. */
   readonly trace?: TraceJob | undefined
 }
 
@@ -48,7 +47,7 @@ export interface Worker {
 
 export interface WorkerCrash {
   readonly jobs: readonly LoggedJob[]
-  /** The one whose handler left the error, as far as that is known. */
+  /** The job that caused the uncaught error, if known. */
   readonly culprit: LoggedJob | undefined
   /** Resolves when the ends of the attempts are recorded, or cannot be. */
   readonly recorded: Promise<unknown>

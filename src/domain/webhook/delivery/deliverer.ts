@@ -35,7 +35,6 @@ export function startDeliverer(options: DelivererOptions): (graceMilliseconds: n
   /** One for each server: those of a node that fails do not wait before those of others. */
   const recorders = new Map<string, ReturnType<typeof createRecorder>>()
   const stopping = new AbortController()
-  /** Whether there may be new events. */
   let isAnnounced = true
   const due = createTenantTurns(deliveries.listDue)
   let readsNext = 0
@@ -85,7 +84,6 @@ export function startDeliverer(options: DelivererOptions): (graceMilliseconds: n
     return claims.some((claim) => claim.status === 'fulfilled' && claim.value > 0) || due.has(canServe)
   }
 
-  /** Starts the attempts. Returns how many. */
   function start(claimed: readonly ClaimedDelivery[]): number {
     for (const delivery of claimed) {
       const ended = run(delivery).finally(() => {
@@ -97,7 +95,6 @@ export function startDeliverer(options: DelivererOptions): (graceMilliseconds: n
     return claimed.length
   }
 
-  /** Returns whether there may be more to do at once. */
   async function step(): Promise<boolean> {
     const now = performance.now()
     if (now >= releasesNext) {
@@ -194,7 +191,6 @@ function createTenantTurns(listDue: () => Promise<readonly string[]>) {
   let isKnown = false
 
   return {
-    /** Takes at most `limit` tenants that can be served. */
     async next(limit: number, canServe: (tenantAppId: string) => boolean): Promise<string[]> {
       if (!isKnown || waiting.size === 0) {
         const listed = await listDue()

@@ -88,7 +88,6 @@ export function createDeliveryStore(sql: Sql) {
       return rows.map(([id]) => String(id))
     },
     listDue: () => listInTurn(statements.listDue),
-    /** Claims due deliveries of a tenant, a few of each webhook. */
     async claim(tenantAppId: string, limit: number, leaseSeconds: number): Promise<ClaimedDelivery[]> {
       const rows = await sql.of(tenantAppId).query(statements.claim, [tenantAppId, String(limit), String(leaseSeconds)])
       return rows.map(toClaimed)
@@ -98,7 +97,6 @@ export function createDeliveryStore(sql: Sql) {
       sumOfTenants(sql, await sql.list(statements.listExpired), (tenantAppId, own) =>
         own.execute(statements.releaseExpired, [tenantAppId]),
       ),
-    /** The name of the server that has the rows of a tenant. */
     nodeOf: (tenantAppId: string) => sql.nodeOf(tenantAppId),
     /** Records the ends of attempts, by tenant. Those of the tenants before one that fails are recorded. */
     async record(ended: readonly EndedDelivery[]): Promise<void> {
@@ -134,7 +132,6 @@ export function createDeliveryStore(sql: Sql) {
     async removeOf(webhook: WebhookKey): Promise<void> {
       while ((await sql.of(webhook.tenantAppId).execute(statements.removeOf, keyOf(webhook))) > 0);
     },
-    /** Removes the deliveries of events that have been removed, in batches. */
     removeOld: async (): Promise<number> =>
       sumOfTenants(sql, await sql.query(statements.listRemoved), (tenantAppId, own) =>
         sumOfBatches(statements.pageSize, () => own.execute(statements.removeOld, [tenantAppId])),
@@ -167,7 +164,6 @@ function toText(value: number | null): string | null {
   return value === null ? null : String(value)
 }
 
-/** @param row a row of the statement `claim` */
 function toClaimed(row: unknown[]): ClaimedDelivery {
   const [tenantAppId, id, leaseToken, attempt, eventId, eventType, resourceId, userId, keyId, requestId, createdAt] =
     row

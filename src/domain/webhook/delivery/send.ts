@@ -10,11 +10,8 @@ import { secretPrefix } from '../secrets.ts'
 /** The response of an endpoint, or why there is none. */
 export interface SendResult {
   readonly isAccepted: boolean
-  /** The status; null if there was no response. */
   readonly status: number | null
-  /** Why it was not accepted. */
   readonly error: string | null
-  /** How long the endpoint asks to wait, in seconds. */
   readonly retryAfterSeconds: number | undefined
 }
 

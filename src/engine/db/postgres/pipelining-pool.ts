@@ -6,12 +6,10 @@ import { Client } from './client.ts'
 /** PostgreSQL's code for a write in a read-only transaction, as all those of a standby are. */
 const readOnlyCode = '25006'
 
-/** Whether a write failed because its transaction is read-only. */
 export function isReadOnly(error: object): boolean {
   return 'code' in error && error.code === readOnlyCode
 }
 
-/** The class of the connections of a pool. */
 export type ConnectionClass = new (
   config?: string | pg.ClientConfig,
 ) => pg.Client & {

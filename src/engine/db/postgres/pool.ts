@@ -7,7 +7,6 @@ import { type ConnectionClass, isReadOnly } from './pipelining-pool.ts'
 import { schema, sessionSettings, setAll } from './session.ts'
 
 interface TransactionPoolConfig extends pg.PoolConfig {
-  /** The class of the connections. */
   readonly Client: ConnectionClass
 }
 
@@ -144,7 +143,6 @@ function ofServer(reported: ReadonlyMap<string, string>): Record<string, string 
   }
 }
 
-/** Sends statements over the connections of a pool. */
 export function serverOf(pool: pg.Pool): Server {
   return {
     send: async (statement, parameters) => resultOf(await sendOver(pool, statement, parameters)),
@@ -184,7 +182,6 @@ const resultOf = ({ rows, rowCount }: pg.QueryArrayResult<unknown[]>): Statement
   count: rowCount ?? 0,
 })
 
-/** A statement for node-postgres. */
 export interface SentQuery extends pg.QueryArrayConfig {
   readonly isShortRead: boolean | undefined
 }
