@@ -7,7 +7,7 @@ import type { Failure } from '../domain/job/store/transitions.ts'
 import type { JobHandlers } from '../domain/job/worker/handler.ts'
 import { loadHandlers } from '../domain/job/worker/load-handlers.ts'
 import type { TraceJob } from '../domain/job/worker/run-job.ts'
-import { startWorker, type Worker } from '../domain/job/worker/worker.ts'
+import { startWorker } from '../domain/job/worker/worker.ts'
 import { removeOldUsage } from '../domain/usage/write-usage.ts'
 import type { Services } from '../engine/context.ts'
 import { removeExpiredResponses } from '../engine/idempotency/idempotency.ts'
@@ -102,14 +102,7 @@ interface StartWorkOptions
   readonly leaseSeconds?: number | undefined
 }
 
-export interface Work {
-  /** Resolves when the last job and the last delivery have ended. */
-  stop(): Promise<void>
-  /** Undefined if this process runs no jobs. */
-  readonly worker: Worker | undefined
-}
-
-export function startWork(services: Services, options: StartWorkOptions): Work {
+export function startWork(services: Services, options: StartWorkOptions) {
   const { database, jobs, events, deliveries } = services
   const { logger: log, jobRetentionDays: retentionDays, eventRetentionDays, handlers } = options
   const { concurrency, leaseSeconds = 30 } = options
@@ -151,11 +144,13 @@ export function startWork(services: Services, options: StartWorkOptions): Work {
   const deliverer =
     handlers && import('./start-deliveries.ts').then(({ startDeliveries }) => startDeliveries(services, options))
   return {
-    async stop() {
+    /** Resolves when the last job and the last delivery have ended. */
+    async stop(): Promise<void> {
       const grace = graceOf(options.shutdownMilliseconds)
       await Promise.all([worker?.stop(grace), deliverer?.then((stop) => stop?.(grace))])
       await stopMaintenance()
     },
+    /** Undefined if this process runs no jobs. */
     worker,
   }
 }

@@ -69,15 +69,12 @@ function keepHeapSmall(): void {
   setFlagsFromString('--heap-growing-percent=50')
 }
 
-/** Where an import reports the records that it rejects: on stderr, and in a file if one is given. */
-interface Rejects {
-  readonly count: number
-  add(rejection: Rejection): Promise<void>
-  end(): Promise<void>
-}
-
-/** Creates the file of rejected records, for its owner only. @throws OperatorError if it cannot be written */
-async function createRejects({ stderr }: Pick<Io, 'stderr'>, file: string | undefined): Promise<Rejects> {
+/**
+ * Reports rejected records on stderr, and in a file for its owner only, if one is given.
+ *
+ * @throws OperatorError if the file cannot be written
+ */
+async function createRejects({ stderr }: Pick<Io, 'stderr'>, file: string | undefined) {
   const stream = file === undefined ? undefined : await createFile(file)
   // The next write, or the end, throws the error.
   stream?.on('error', () => undefined)
@@ -86,12 +83,12 @@ async function createRejects({ stderr }: Pick<Io, 'stderr'>, file: string | unde
     get count() {
       return count
     },
-    async add(rejection) {
+    async add(rejection: Rejection): Promise<void> {
       count += 1
       await writeTo(stderr, `${describe(rejection)}\n`)
       if (stream) await writeTo(stream, `${JSON.stringify(rejection)}\n`)
     },
-    async end() {
+    async end(): Promise<void> {
       if (stream) await finished(stream.end())
     },
   }

@@ -22,45 +22,16 @@ export interface WorkerOptions {
   readonly trace?: TraceJob | undefined
 }
 
-export interface Worker {
-  /**
-   * Claims no more jobs and waits for those that run.
-   *
-   * @param graceMilliseconds how long they may take. Then their handlers are told to stop, and the jobs wait for
-   *   another worker
-   */
-  stop(graceMilliseconds: number): Promise<void>
-  /**
-   * Ends all attempts because nothing has caught an error, after which the process must end. The job whose handler left
-   * it fails, and so does a job that runs alone: it would end the next worker, too. The others wait for another worker.
-   * Must be called by the listener of the error.
-   */
-  crash(error: unknown): WorkerCrash
-  /**
-   * Whether a handler runs the code that calls this, also by its timers and promises. After a crash the process itself
-   * does.
-   */
-  isInHandler(): boolean
-  /** The jobs that run, unless the worker stops. */
-  running(): readonly LoggedJob[]
-}
-
-export interface WorkerCrash {
-  readonly jobs: readonly LoggedJob[]
-  /** The job that caused the uncaught error, if known. */
-  readonly culprit: LoggedJob | undefined
-  /** Resolves when the ends of the attempts are recorded, or cannot be. */
-  readonly recorded: Promise<unknown>
-}
+export type Worker = ReturnType<typeof startWorker>
 
 /** Starts a worker. It runs the jobs of all tenants for which there is a handler. */
-export function startWorker(options: WorkerOptions): Worker {
+export function startWorker(options: WorkerOptions) {
   const { jobs, events, handlers, log, concurrency, leaseSeconds, pollMilliseconds = 2_000, trace } = options
   // By lease token: a job whose lease expired can come back before its first attempt here has ended.
   const running = new Map<string, RunningJob>()
   /** The job in whose handler the code runs, also in its timers and promises. */
   const current = new AsyncLocalStorage<JobLease>()
-  const watch = watchEventLoop({ leaseSeconds, log })
+  const watch = watchEventLoop(running, leaseSeconds, log)
   const alarm = createAlarm()
   const turns = createTurns(handlers.keys())
   const stopping = new AbortController()
@@ -79,9 +50,9 @@ export function startWorker(options: WorkerOptions): Worker {
       if (!handler) throw new Error(`The worker claimed a job of another type: ${lease.job.jobType}`)
       const job = runJob({ jobs, lease, handler: within(lease, handler), leaseSeconds, log, trace })
       running.set(lease.leaseToken, job)
-      watch.add(job)
       void job.ended.finally(() => {
         running.delete(lease.leaseToken)
+        watch.noteEnd(job)
         alarm.ring()
       })
     }
@@ -124,7 +95,13 @@ export function startWorker(options: WorkerOptions): Worker {
   void keepWatching({ events, log, signal, onEvents: () => void onEvents() })
 
   return {
-    async stop(graceMilliseconds) {
+    /**
+     * Claims no more jobs and waits for those that run.
+     *
+     * @param graceMilliseconds how long they may take. Then their handlers are told to stop, and the jobs wait for
+     *   another worker
+     */
+    async stop(graceMilliseconds: number): Promise<void> {
       stopping.abort()
       await stopped
       const timer = setTimeout(() => {
@@ -134,7 +111,15 @@ export function startWorker(options: WorkerOptions): Worker {
       clearTimeout(timer)
       watch.stop()
     },
-    crash(error) {
+    /**
+     * Ends all attempts because nothing has caught an error, after which the process must end. The job whose handler
+     * left it fails, and so does a job that runs alone: it would end the next worker, too. The others wait for another
+     * worker. Must be called by the listener of the error.
+     *
+     * @returns the jobs, the one that caused the error, if known, and when the ends of the attempts are recorded, or
+     *   cannot be
+     */
+    crash(error: unknown) {
       hasCrashed = true
       stopping.abort()
       const held = [...running.values()]
@@ -145,7 +130,12 @@ export function startWorker(options: WorkerOptions): Worker {
       )
       return { jobs: held.map(loggedJob), culprit: culprit && loggedJob(culprit), recorded }
     },
+    /**
+     * Whether a handler runs the code that calls this, also by its timers and promises. After a crash the process
+     * itself does.
+     */
     isInHandler: () => !hasCrashed && current.getStore() !== undefined,
+    /** The jobs that run, unless the worker stops. */
     running: () => (signal.aborted ? [] : [...running.values()].map(loggedJob)),
   }
 }
@@ -196,20 +186,14 @@ function loggedJob({ lease: { job } }: Pick<RunningJob, 'lease'>): LoggedJob {
   return { id: job.id, jobType: job.jobType }
 }
 
-interface WatchOptions {
-  readonly leaseSeconds: number
-  readonly log: Logger
-}
-
 /**
  * Watches the event loop, and warns with the jobs that ran when it was blocked for so long that their leases could not
  * be extended. Then another worker may run them again, and what these handlers return is lost.
  */
-function watchEventLoop({ leaseSeconds, log }: WatchOptions) {
+function watchEventLoop(running: ReadonlyMap<string, RunningJob>, leaseSeconds: number, log: Logger) {
   // Leases are extended three times in their duration.
   const maxBlockedMilliseconds = (leaseSeconds * 1_000) / 3
   const intervalMilliseconds = maxBlockedMilliseconds / 4
-  const running = new Set<RunningJob>()
   // A handler that blocks can also return before the timer is called.
   const ended = new Set<RunningJob>()
   let checkedAt = performance.now()
@@ -218,7 +202,7 @@ function watchEventLoop({ leaseSeconds, log }: WatchOptions) {
     const now = performance.now()
     const blocked = now - checkedAt - intervalMilliseconds
     checkedAt = now
-    const jobs = [...running, ...ended].map(loggedJob)
+    const jobs = [...running.values(), ...ended].map(loggedJob)
     ended.clear()
     if (blocked < maxBlockedMilliseconds || jobs.length === 0) return
     const blockedSeconds = Math.round(blocked / 100) / 10
@@ -229,13 +213,7 @@ function watchEventLoop({ leaseSeconds, log }: WatchOptions) {
   }, intervalMilliseconds)
 
   return {
-    add(job: RunningJob): void {
-      running.add(job)
-      void job.ended.finally(() => {
-        running.delete(job)
-        ended.add(job)
-      })
-    },
+    noteEnd: (job: RunningJob) => void ended.add(job),
     stop: () => clearInterval(timer),
   }
 }
