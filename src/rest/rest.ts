@@ -108,7 +108,8 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
   }
 
   async function respondWithList(request: FastifyRequest, reply: FastifyReply, variables: Values, connection: string) {
-    const { query } = request as RouteInput
+    const input = request as RouteInput
+    const { query } = input
     const key = route.listKey ?? 'items'
     const isWhole = route.streams && query['limit'] === undefined && query['cursor'] === undefined
     const goesOn = ({ data }: ExecutionResult) => data != null && hasNextPage(data, connection)
@@ -125,7 +126,7 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
         return [JSON.stringify({ [key]: items }), ...(next === undefined ? [] : [next])]
       })
       if (isWhole) return sendWhole(request, reply, response, body)
-      const link = next === undefined ? '' : `<${prefixOf(request)}${urlOfPage(route, query, next)}>; rel="next"`
+      const link = next === undefined ? '' : `<${prefixOf(request)}${urlOfPage(route, input, next)}>; rel="next"`
       if (link !== '') reply.header('link', link)
       const [tag = ''] = derive(response, `tag ${link}`, () => [tagOf(body, link)])
       return respond(request, reply, response, body, weakTag(tag))
@@ -282,7 +283,9 @@ function hasNextPage(data: object, connection: string): boolean {
 }
 
 function toPage({ response }: Route, { shape }: StoredOperation, connection: string, data: object): Page {
-  const { hasNextPage, endCursor } = pageInfoOf(data, connection) as PageInfo
+  const page = pageInfoOf(data, connection)
+  if (!page) throw notFound()
+  const { hasNextPage, endCursor } = page
   return {
     items: encode(shape, valueAt(data, response)) as unknown[],
     next: hasNextPage && endCursor !== null ? endCursor : undefined,
@@ -290,13 +293,14 @@ function toPage({ response }: Route, { shape }: StoredOperation, connection: str
 }
 
 /** The URL of the page at a cursor, with the other parameters of this request. */
-function urlOfPage({ url, parameters }: Route, query: RouteInput['query'], cursor: string): string {
+function urlOfPage({ url, parameters }: Route, { params, query }: RouteInput, cursor: string): string {
   const search = new URLSearchParams()
-  for (const { name } of parameters) {
+  for (const { in: place, name } of parameters) {
     const value = name === 'cursor' ? cursor : own(query, name)
-    if (typeof value === 'string') search.set(name, value)
+    if (place === 'query' && typeof value === 'string') search.set(name, value)
   }
-  return `${url}?${search}`
+  const path = url.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(own(params, name) ?? ''))
+  return `${path}?${search}`
 }
 
 /**

@@ -118,12 +118,14 @@ describe('the client of a viewer', () => {
     // @ts-expect-error: pages have cursors of their own.
     await expect(db.user.findMany({ take: 1, skip: 1 })).rejects.toThrow('The argument `skip` of findMany of User')
     // @ts-expect-error: one of several operations.
-    expect(() => db.user.deleteMany({})).toThrow('`deleteMany` of User is not supported by the client of a viewer')
+    expect(() => db.user.deleteMany({})).toThrow('the client of a viewer: use `deleteEach`')
     const search = { name: { search: 'ada' } }
     await expect(db.user.findMany({ take: 1, where: search as never })).rejects.toThrow(
       'The condition `search` on name of the table user is not supported',
     )
-    await expect(db.profile.findMany({ take: 1, orderBy: { country: 'asc' } })).rejects.toThrow('is not supported')
+    await expect(db.profile.findMany({ take: 1, orderBy: { country: 'asc' } })).rejects.toThrow(
+      'The order {"country":"asc"} of the table profile is not supported: see "Add a list"',
+    )
     await expect(db.account.findMany({ take: 1, include: { profile: { where: {} } } as never })).rejects.toThrow(
       'Account.profile is one row',
     )

@@ -115,21 +115,21 @@ function groupBy(this: unknown, args: AggregateArguments): Promise<unknown[]> {
   return loaders.aggregate(model, { ...args, by: args.by ?? [] })
 }
 
-/** Not needed yet. A write of all rows that meet a condition could be one of any number. */
-const unsupported = [
-  'findUnique',
-  'findUniqueOrThrow',
-  'findFirstOrThrow',
-  'updateMany',
-  'updateManyAndReturn',
-  'upsert',
-  'deleteMany',
-] as const
+/** Not needed yet, and what to use instead. A write of all rows that meet a condition could be one of any number. */
+const unsupported = {
+  findUnique: 'findFirst',
+  findUniqueOrThrow: 'findFirst',
+  findFirstOrThrow: 'findFirst',
+  updateMany: 'updateEach',
+  updateManyAndReturn: 'updateEach',
+  upsert: 'createManyAndReturn` with `skipDuplicates',
+  deleteMany: 'deleteEach',
+} as const
 
-function refuse(operation: string) {
+function refuse([operation, instead]: [string, string]) {
   return function refused(this: unknown): never {
     const { $name } = this as Delegate
-    throw new Error(`\`${operation}\` of ${$name} is not supported by the client of a viewer`)
+    throw new Error(`\`${operation}\` of ${$name} is not supported by the client of a viewer: use \`${instead}\``)
   }
 }
 
@@ -141,7 +141,7 @@ function writing(write: (writer: Writer, model: Model, args: never) => Promise<u
 }
 
 const methods = {
-  ...Object.fromEntries(unsupported.map((operation) => [operation, refuse(operation)])),
+  ...Object.fromEntries(Object.entries(unsupported).map((entry) => [entry[0], refuse(entry)])),
   ...Object.fromEntries(Object.entries(writes).map(([name, write]) => [name, writing(write)])),
   findMany,
   findFirst,

@@ -57,7 +57,10 @@ function orderByField(table: Table, field: string, sort: unknown): Order {
     if (type === 'DateTime') return byTime(field, direction)
     if (type !== 'Json' && !sqlType.endsWith('[]')) return byColumn(field, direction, sqlType)
   }
-  throw new Error(`The order ${JSON.stringify({ [field]: sort })} is not supported`)
+  const order = JSON.stringify({ [field]: sort })
+  throw new Error(
+    `The order ${order} of the table ${table.name} is not supported: see "Add a list" in CONTRIBUTING.md for the fields that have one`,
+  )
 }
 
 /** The order by a time. */

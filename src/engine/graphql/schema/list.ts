@@ -57,6 +57,8 @@ declare global {
       /**
        * A field with all rows of a list that the viewer may see, in pages: `users(first, last, after, before, filter,
        * orderBy, thenBy): UserConnection`.
+       *
+       * @param options.description a sentence: the order by default is added
        */
       list(list: List, options: ListFieldOptions): FieldRef<GatewayTypes, unknown, Kind>
     }

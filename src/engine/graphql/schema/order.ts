@@ -23,7 +23,11 @@ interface OrderOptions<M extends Model, Name extends string> {
 declare global {
   export namespace PothosSchemaTypes {
     interface SchemaBuilder<Types extends SchemaTypes> {
-      /** Defines the order of a list: `builder.order('User', …)` ⇒ `UserOrder { field, direction }`. */
+      /**
+       * Defines the order of a list: `builder.order('User', …)` ⇒ `UserOrder { field, direction }`.
+       *
+       * @throws Error for an order that no list can be paged in
+       */
       order<const M extends Model, const Name extends string>(model: M, options: OrderOptions<M, Name>): ListOrder
     }
   }
@@ -72,6 +76,8 @@ prototype.order = function order<M extends Model, Name extends string>(
 ): ListOrder {
   // Pothos has types for the names of the models.
   const typename: string = model
+  // Fails now, not at the first request, if an order is not supported.
+  for (const { orderBy } of Object.values<OrderField<M>>(fields)) orderOf(dataModel, model, orderBy('asc'))
   const field = this.enumType(`${typename}OrderField`, {
     description: `The fields by which ${plural} can be ordered. Ties are ordered by id.`,
     values: Object.fromEntries(

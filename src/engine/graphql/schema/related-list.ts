@@ -28,6 +28,8 @@ declare global {
       /**
        * A field that pages through the rows of a relation of Prisma's schema, with the arguments of a list:
        * `t.relatedList('accounts', accounts, { … })`.
+       *
+       * @param options.description a phrase: `, in pages.` and the order by default are added
        */
       relatedList(
         relation: keyof Model['Relations'] & string,
@@ -109,7 +111,7 @@ fields.prototype.relatedList = function relatedList(this: typeof fields.prototyp
   return this.field({
     type: of.connection,
     scope,
-    description: `${description}, in pages. Oldest first by default.`,
+    description: `${description}, in pages. ${of.order?.defaultOrder ?? 'Oldest first'} by default.`,
     args: { ...this.arg.connectionArgs(), ...choiceArguments(this, of) },
     cost: listCost(of),
     relation: { relation, from, restrict: (node, args, context) => readPage(node, args, context).rows },
