@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { rotateKey } from '../../src/domain/credential/key.service.ts'
 import { readStoredSecrets } from '../../src/domain/secrets/stored-secrets.ts'
+import { moveCursors } from '../../src/domain/webhook/delivery/statements.ts'
 import { secretOwnerOf } from '../../src/domain/webhook/secrets.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
+import { settleEvents } from '../support/events.ts'
 import { factoriesFor } from '../support/factories.ts'
 
 // Ids of keys and webhooks are created by the gateway. Statements name the tenant besides, in case two tenants have the
@@ -157,5 +159,45 @@ describe('a row of another tenant with the same id', () => {
     }
     const last = await app.database.prisma.event.findFirstOrThrow({ where: { resourceId: user } })
     await expect.poll(cursors).toEqual({ [mine.tenantAppId]: last.id, [theirs.tenantAppId]: 'evt_z' })
+    // A node of a distributed database moves cursors with a statement of its own.
+    await app.database.sql.of(mine.tenantAppId).execute(moveCursors, [mine.tenantAppId, [id], ['evt_y']])
+    expect(await cursors()).toEqual({ [mine.tenantAppId]: 'evt_y', [theirs.tenantAppId]: 'evt_z' })
+  })
+
+  it('is sent no event of its tenant when a webhook is sent events with given ids', async () => {
+    const id = '00000000-0000-7000-8000-000000000007'
+    for (const tenant of [mine, theirs]) await factoriesFor(app, tenant).webhook({ id })
+    const { id: user } = await factoriesFor(app, theirs).user()
+    await settleEvents(app)
+    const event = await app.database.prisma.event.findFirstOrThrow({ where: { resourceId: user } })
+    const redeliver = ({ tenantAppId }: TestTenant) =>
+      app.services.deliveries.redeliver({ tenantAppId, id }, [event.id])
+    expect(await redeliver(mine)).toEqual([])
+    expect(await redeliver(theirs)).toEqual([event.id])
+  })
+
+  const due = { status: 'PENDING', nextAttemptAt: new Date(0) }
+  const running = { status: 'RUNNING', nextAttemptAt: new Date('2100-01-01') }
+
+  it.each([
+    ['a disabled webhook', { enabled: false }, due, due, 0],
+    ['a delivery that has ended', {}, {}, due, 0],
+    // It has one delivery at a time.
+    ['a due delivery of a webhook that fails', { failingSince: new Date() }, due, running, 1],
+  ])('has no effect on %s when deliveries are claimed, nor a claim on it', async (_of, webhook, own, other, count) => {
+    const { prisma } = app.database
+    const [claiming, idle] = [await app.createTenant(), await app.createTenant()]
+    const id = '00000000-0000-7000-8000-000000000008'
+    for (const [tenant, given, data] of [[claiming, webhook, own] as const, [idle, {}, other] as const]) {
+      const { tenantAppId } = tenant
+      await factoriesFor(app, tenant).webhook({ ...given, id })
+      await prisma.webhookDelivery.updateMany({ where: { tenantAppId }, data: { ...data, eventId: 'evt_same' } })
+      await prisma.event.createMany({
+        data: { tenantAppId, id: 'evt_same', type: 'USER_CREATED', resourceId: 'usr_1' },
+      })
+    }
+    expect(await app.services.deliveries.claim(claiming.tenantAppId, 10, 60)).toHaveLength(count)
+    const kept = await prisma.webhookDelivery.findFirst({ where: { tenantAppId: idle.tenantAppId } })
+    expect(kept).toMatchObject({ ...other, attempts: 0 })
   })
 })

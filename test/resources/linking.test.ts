@@ -388,6 +388,9 @@ describe('syncProfile', () => {
     expect((await sync({ accountId: 'a' }, two)).profile?.['emails']).toEqual(theirs)
     await sync({ accountId: 'a', emails: [] }, one)
     expect((await sync({ accountId: 'a' }, two)).profile?.['emails']).toEqual(theirs)
+    // Their email is no change of a profile without emails.
+    const clear = () => mutate('syncProfile', { accountId: 'a', emails: [] }, 'profile { updatedAt }', one)
+    expect(await clear()).toEqual(await clear())
   })
 
   it('does not change a profile of another tenant', async () => {

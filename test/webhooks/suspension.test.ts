@@ -89,8 +89,9 @@ it('a delivery is not due while its tenant is suspended, and one that was claime
   expect(await webhookClient(app, tenant).deliveries(webhook.id)).toMatchObject([{ status: 'PENDING', attempts: 0 }])
 })
 
-it('the time of a suspension is no time in which a webhook fails', async () => {
+it('the time of a suspension is no time in which a webhook of the tenant fails', async () => {
   const { id } = await webhookClient(app, tenant).create(receiver.url)
+  const ofOther = await factoriesFor(app, other).webhook({ failingSince: new Date(0) })
   const { prisma } = app.database
   const hours = (count: number) => new Date(Date.now() - count * 3_600_000)
   await suspend()
@@ -100,4 +101,5 @@ it('the time of a suspension is no time in which a webhook fails', async () => {
   const { failingSince } = await prisma.webhook.findFirstOrThrow({ where: { id } })
   expect(Number(failingSince) - Number(hours(10))).toBeLessThan(60_000)
   expect(Number(failingSince) - Number(hours(10))).toBeGreaterThan(-60_000)
+  expect(await prisma.webhook.findFirst({ where: { id: ofOther.id } })).toMatchObject({ failingSince: new Date(0) })
 })
