@@ -62,7 +62,8 @@ function insertOf(
   const isKnown = typeof onConflict === 'string'
   const key = `insert ${model} ${arity} ${fields.join()} ${isKnown ? onConflict : onConflict.update.join()}`
   const insert = prepared(returned, key, () =>
-    write(insertText(dataModel(model), fields, onConflict, arity), returned.list),
+    // Where no row can be left out, they need not be returned to be counted.
+    write(insertText(dataModel(model), fields, onConflict, arity), onConflict === 'fail' ? undefined : returned.list),
   )
   const textOf = (row: InsertedRow, field: string) => toText(row[field] ?? null)
   const values: Parameter[] = fields.map((field) =>
