@@ -19,12 +19,6 @@ type NewUser = z.input<typeof newUser>
 
 type UserChange = z.input<typeof userChange> & { readonly id: string }
 
-/** @throws GatewayError BAD_USER_INPUT naming every invalid field; FORBIDDEN for a token that is bound to a user */
-export async function createUser(context: Context, input: NewUser): Promise<User> {
-  // For one row this costs less than `createUsers`.
-  return context.db.user.create({ data: toNewUser(context, input) })
-}
-
 /** @throws GatewayError FORBIDDEN for a token that is bound to a user */
 export function createUsers(context: Context, inputs: readonly NewUser[]): Promise<Outcome<User>[]> {
   return writeEach(inputs, {
@@ -32,6 +26,8 @@ export function createUsers(context: Context, inputs: readonly NewUser[]): Promi
     write: (users) => context.db.user.createManyAndReturn({ data: users }),
   })
 }
+
+export const createUser = writeOne(createUsers)
 
 function toNewUser({ viewer }: Context, input: NewUser) {
   if (viewer.userId !== undefined) {
