@@ -9,6 +9,7 @@ import { createClause } from './where.ts'
 // Client return them.
 
 const functions = { _count: 'count', _sum: 'sum', _avg: 'avg', _min: 'min', _max: 'max' } as const
+const numberTypes = new Set(['Int', 'BigInt', 'Float', 'Decimal'])
 
 type Name = keyof typeof functions
 type Named<Args, Names> = Pick<Args, Names & keyof Args>
@@ -100,6 +101,9 @@ export function aggregateText(model: DataModel, of: Model, owned: Ownership, arg
 function fieldValue(table: Table, field: string, name?: Name): Value {
   if (field === '_all') return { expression: 'count(*)', decode: Number }
   const column = table.columnOf(field)
+  if ((name === '_sum' || name === '_avg') && !numberTypes.has(column.type)) {
+    throw new Error(`The field ${field} is no number, and has no \`${name}\``)
+  }
   const expression = name ? `${functions[name]}("${column.column}")` : `"${column.column}"`
   // The sum of integers is a bigint, that of bigints a numeric, and so is their average. These are texts.
   const isNumber = name === '_count' || name === '_avg' || (name === '_sum' && column.type !== 'BigInt')
