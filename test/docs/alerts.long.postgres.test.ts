@@ -39,6 +39,7 @@ const causes: Readonly<Record<string, string>> = {
   FusionWebhookDisabled: 'an endpoint answers 410',
   FusionLogDropped: 'the disk of the log is full',
   FusionDocumentsNotRepeated: 'by hand: two hours of new documents',
+  FusionSchemaIncomplete: 'by hand: ten minutes without an index. test/db/missing drops some',
 }
 
 it('each rule has a cause here, or a reason why it has none', () => {

@@ -5,7 +5,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openDatabase } from '../../src/engine/db/database.ts'
 import { isDatabaseUnavailable } from '../../src/engine/db/errors.ts'
 import type { Sql } from '../../src/engine/db/sql.ts'
-import { statement } from '../../src/engine/db/statement.ts'
 import { type Cluster, canCreateClusters, createCluster } from '../support/cluster.ts'
 import { type ListeningGateway, listen, prepare } from '../support/gateway.ts'
 import { startProxy, type TcpProxy } from '../support/proxy.ts'
@@ -264,7 +263,7 @@ describe.skipIf(!canCreateClusters)(
       ;[url.search, url.port] = ['', String(proxy.port)]
       const { sql, close } = await openDatabase(locationOf(url.href, pool))
       const countUsers = async (transaction: Sql) =>
-        Number((await transaction.query(statement('SELECT count(*) FROM "user"')))[0]?.[0])
+        Number((await transaction.query({ text: 'SELECT count(*) FROM "user"' }))[0]?.[0])
       await query(killAll)
       // The first two responses belong to the exchange of the password.
       proxy.hang(2)

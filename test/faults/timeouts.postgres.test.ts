@@ -5,7 +5,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createKey } from '../../src/domain/credential/key.service.ts'
 import { createTenant } from '../../src/domain/tenant/tenant.service.ts'
 import { openDatabase } from '../../src/engine/db/database.ts'
-import { statement } from '../../src/engine/db/statement.ts'
 import { type Cluster, canCreateClusters, createCluster } from '../support/cluster.ts'
 import { type ListeningGateway, listen, prepare } from '../support/gateway.ts'
 import { locationOf } from '../support/settings.ts'
@@ -177,7 +176,7 @@ describe.skipIf(!canCreateClusters)('a transaction whose statement gets no respo
       await expect(
         gateway.database.sql.transact(async (sql) => {
           cluster.freeze()
-          await sql.execute(statement('DELETE FROM "user"'))
+          await sql.execute({ text: 'DELETE FROM "user"' })
         }),
       ).rejects.toThrow('Query read timeout')
     } finally {
