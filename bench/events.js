@@ -1,8 +1,8 @@
 // Measures what the event log costs writes: the same database with its triggers and without them, in turn.
 import { Agent, request } from 'node:http'
 import pg from 'pg'
+import { openDatabase } from '../src/database.ts'
 import { createTenant } from '../src/domain/tenant/tenant.service.ts'
-import { openDatabase } from '../src/engine/db/database.ts'
 import { importFile } from '../src/transfer/import.ts'
 import { startGateway } from '../test/support/cli.ts'
 import { prepare } from '../test/support/gateway.ts'

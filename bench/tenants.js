@@ -1,9 +1,10 @@
 // Measures the work for all tenants: claims of workers, numbers of jobs and expired leases. Claims and numbers are
 // measured in the form of one server and in that of a database whose tenants are on several servers, in turn.
+
+import { createMetrics } from '@fusion-gateway/telemetry'
 import pg from 'pg'
+import { openDatabase } from '../src/database.ts'
 import { createJobStore } from '../src/domain/job/store/job-store.ts'
-import { openDatabase } from '../src/engine/db/database.ts'
-import { createMetrics } from '../src/engine/telemetry/metrics.ts'
 import { leaseLost } from '../src/server/start-work.ts'
 import { prepare } from '../test/support/gateway.ts'
 import { locationOf } from '../test/support/settings.ts'

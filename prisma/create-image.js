@@ -1,4 +1,6 @@
 // Writes the image from which new embedded databases are copied. Without it a first start takes some seconds longer.
-import { createImage } from '../src/engine/db/embedded/create-image.ts'
+import { createImage } from '@fusion-gateway/embedded'
+import { deployMigrations } from '@fusion-gateway/migrate'
+import { Sql } from '@fusion-gateway/sql'
 
-await createImage()
+await createImage((driver) => deployMigrations({ driver, sql: new Sql(driver) }))

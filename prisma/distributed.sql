@@ -7,7 +7,7 @@ CREATE OR REPLACE FUNCTION announce_events() RETURNS boolean AS $$ SELECT true $
 
 -- `migrate move` raises the numbers of a node while transactions run there. From then on transactions write with the next offset, whether they have
 -- written before or not, and a session keeps none. Those that have can have used the former offset, and have a smaller number than `since`. While
--- one of them runs, the horizon stays below what they have written (src/engine/db/distribution/raise-numbers.ts). A transaction has its number before
+-- one of them runs, the horizon stays below what they have written (packages/citus). A transaction has its number before
 -- it looks at the offset: this is why none that has a later number than `since` can have used the former one.
 CREATE OR REPLACE FUNCTION transaction_prefix() RETURNS text AS $$
 DECLARE

@@ -1,32 +1,39 @@
+import type { AccessTokens, TrustedIssuer } from '@fusion-gateway/auth'
+import { createAuthenticator, createTokenVerifier, createValidKeys } from '@fusion-gateway/auth'
+import {
+  createAuthenticate,
+  createDocumentFinder,
+  createOperations,
+  type OperationsOptions,
+} from '@fusion-gateway/gateway-kit'
+import {
+  connectionLimit,
+  cors,
+  createGraphiql,
+  draining,
+  errorHandler,
+  type GraphQLOptions,
+  type HttpTimeouts,
+  lingeringClose,
+  loadShedding,
+  type MetricsSource,
+  metrics,
+  registerGraphQL,
+  requestLifecycle,
+  routePlugin,
+  schemaFile,
+  serverOptions,
+  supportedRequests,
+  webSockets,
+} from '@fusion-gateway/http'
+import { createLimits, type LimitsOptions } from '@fusion-gateway/limits'
+import type { Tracing } from '@fusion-gateway/telemetry'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import Fastify from 'fastify'
 import { consolePages } from './console/console-pages.ts'
 import { changeLogOf } from './domain/event/change-log.ts'
 import { graphiqlTabs, printSortedSchema, schemasFor } from './domain/schema.graphql.ts'
-import { createValidKeys } from './engine/auth/api-keys.ts'
-import { createAuthenticator } from './engine/auth/authenticator.ts'
-import type { AccessTokens } from './engine/auth/tokens/access-tokens.ts'
-import { createTokenVerifier } from './engine/auth/tokens/token-verifier.ts'
-import type { TrustedIssuer } from './engine/auth/tokens/trusted-issuers.ts'
-import { createGraphiql } from './engine/graphql/http/graphiql.ts'
-import { createDocumentFinder } from './engine/graphql/http/params.ts'
-import { type GraphQLOptions, registerGraphQL } from './engine/graphql/http/route.ts'
-import { schemaFile } from './engine/graphql/http/schema-file.ts'
-import { webSockets } from './engine/graphql/http/websocket/connections.ts'
-import { createOperations, type OperationsOptions } from './engine/graphql/operation/operations.ts'
-import { routePlugin } from './engine/http/plugin.ts'
-import { cors } from './engine/http/plugins/cors.ts'
-import { errorHandler } from './engine/http/plugins/error-handler.ts'
-import { health } from './engine/http/plugins/health.ts'
-import { loadShedding } from './engine/http/plugins/load-shedding.ts'
-import { type MetricsSource, metrics } from './engine/http/plugins/metrics.ts'
-import { requestLifecycle } from './engine/http/plugins/request-lifecycle.ts'
-import { supportedRequests } from './engine/http/plugins/supported-requests.ts'
-import { createAuthenticate } from './engine/http/request.ts'
-import { connectionLimit, draining, lingeringClose } from './engine/http/server/connections.ts'
-import { type HttpTimeouts, serverOptions } from './engine/http/server/server-options.ts'
-import { createLimits, type LimitsOptions } from './engine/limits/limits.ts'
-import type { Tracing } from './engine/telemetry/tracing.ts'
+import { health } from './health.ts'
 import { mcp } from './mcp/mcp.ts'
 import { guides } from './pages/guides/guides.ts'
 import { home } from './pages/home.ts'

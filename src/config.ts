@@ -1,11 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
+import { isNetwork, logFormats, OperatorError, own } from '@fusion-gateway/base'
+import type { DatabaseLocation } from '@fusion-gateway/sql'
+import { problemsOfUrl, unusedParametersOf } from '@fusion-gateway/sql'
 import { z } from 'zod'
-import type { DatabaseLocation } from './engine/db/location.ts'
-import { problemsOfUrl, unusedParametersOf } from './engine/db/postgres/parse-url.ts'
-import { OperatorError } from './engine/errors.ts'
-import { isNetwork } from './engine/network/private-networks.ts'
-import { own } from './engine/own.ts'
-import { logFormats } from './engine/telemetry/log-formats.ts'
 
 // The formats of environment variables, whose values are texts.
 

@@ -6,11 +6,12 @@
 //   npm run test:mutants [-- FILE…]          all of src, or these files
 //   npm run test:mutants -- --shard 2/8      the second eighth of the mutants
 import { execFileSync } from 'node:child_process'
-import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { BaseSequencer, createVitest, type TestModule, type TestSpecification, type Vitest } from 'vitest/node'
+import { linkPackages } from './support/copy.ts'
 import { recordedSeconds } from './support/measure.ts'
 
 /** A file with one change. */
@@ -304,14 +305,14 @@ const { values: options, positionals: given } = parseArgs({
   options: { shard: { type: 'string', default: '1/1' } },
 })
 const [shard = 1, shards = 1] = options.shard.split('/').map(Number)
-const sources = all.filter((file) => /^src\/.*\.ts$/.test(file))
+const sources = all.filter((file) => /^(src|packages\/[\w-]+\/src)\/.*\.ts$/.test(file))
 
 const copy = mkdtempSync(path.join(tmpdir(), 'fusion-mutants-'))
 try {
-  for (const file of [...all, 'src/engine/db/generated']) {
+  for (const file of [...all, 'packages/database/src/generated']) {
     cpSync(path.join(root, file), path.join(copy, file), { recursive: true })
   }
-  symlinkSync(path.join(root, 'node_modules'), path.join(copy, 'node_modules'))
+  linkPackages(copy)
   const found = findMutants(root, sources, given)
   const [from, to] = [shard - 1, shard].map((part) => Math.round((found.length * part) / shards))
   const mutants = found.slice(from, to)

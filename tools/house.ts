@@ -1,4 +1,4 @@
-/** Measures src: `node tools/house.ts [--postgres postgresql://…/an_empty_database]`. */
+/** Measures src and packages: `node tools/house.ts [--postgres postgresql://…/an_empty_database]`. */
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -14,9 +14,9 @@ import { startGateway } from '../test/support/cli.ts'
 const root = path.resolve(import.meta.dirname, '..')
 const { values: options } = parseArgs({ options: { postgres: { type: 'string' } } })
 
-/** The files of src, without the console and what is generated, and their texts. */
+/** The files of src and packages, without the console and what is generated, and their texts. */
 const files = new Map(
-  globSync('src/**/*.{ts,js}', { cwd: root })
+  globSync(['src/**/*.{ts,js}', 'packages/*/src/**/*.{ts,js}'], { cwd: root })
     .filter((file) => !/\/generated\/|\.generated\.|^src\/console\//.test(file))
     .sort()
     .map((file) => [file, readFileSync(path.join(root, file), 'utf8')]),
@@ -38,8 +38,8 @@ function countFiles(): void {
   const texts = [...files.values()].join('\n')
   const output = { write: () => true } as never
   const rows = {
-    'lines of src': [...files.keys()].reduce((sum, file) => sum + linesOf(file), 0),
-    'files of src': files.size,
+    'lines of src and packages': [...files.keys()].reduce((sum, file) => sum + linesOf(file), 0),
+    'files of src and packages': files.size,
     'files with one importer': withOne.length,
     'of at most 100 lines': withOne.filter((file) => linesOf(file) <= 100).length,
     settings: Object.keys(environment.shape).length,

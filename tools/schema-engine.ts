@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
+import { createPglite, createPool } from '@fusion-gateway/embedded'
 import { PrismaPg } from '@prisma/adapter-pg'
 import {
   bindMigrationAwareSqlAdapterFactory,
@@ -9,8 +10,6 @@ import {
 } from '@prisma/driver-adapter-utils'
 import type { DiffTarget, MigrationList, SchemaEngine } from '@prisma/schema-engine-wasm'
 import pg from 'pg'
-import { createPglite } from '../src/engine/db/embedded/embedded.ts'
-import { createPool } from '../src/engine/db/embedded/node-postgres.ts'
 
 const prismaFolder = path.resolve(import.meta.dirname, '../prisma')
 const schema = { path: 'schema.prisma', content: readFileSync(path.join(prismaFolder, 'schema.prisma'), 'utf8') }

@@ -1,14 +1,13 @@
 // Yoga and Pothos with relations as the documentation of the Prisma plugin shows them: t.prismaField and t.relation.
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
+import type { PrismaTypes } from '@fusion-gateway/database'
+import { getDatamodel, PrismaClient } from '@fusion-gateway/database'
 import SchemaBuilder from '@pothos/core'
 import PrismaPlugin from '@pothos/plugin-prisma'
 import { PrismaPg } from '@prisma/adapter-pg'
 import { GraphQLJSONObject } from 'graphql-scalars'
 import { createYoga } from 'graphql-yoga'
-import type PrismaTypes from '../../src/engine/db/generated/pothos.ts'
-import { getDatamodel } from '../../src/engine/db/generated/pothos.ts'
-import { PrismaClient } from '../../src/engine/db/generated/prisma/client.ts'
 import { seeded } from '../seeded.js'
 
 const { tenant: tenantAppId, small } = seeded

@@ -10,9 +10,9 @@ registerHooks({
     next(specifier, /^graphql(\/|$)/.test(specifier) ? { ...context, parentURL: gateway } : context),
 })
 const { useSofa } = await import('sofa-api')
-const { scopes } = await import('../../src/engine/auth/scopes.ts')
-const { createContext } = await import('../../src/engine/context.ts')
-const { openDatabase } = await import('../../src/engine/db/database.ts')
+const { scopes } = await import('../../src/domain/scopes.ts')
+const { createContext } = await import('@fusion-gateway/gateway-kit')
+const { openDatabase } = await import('../../src/database.ts')
 const {
   schemas: { schema },
 } = await import('../../src/domain/schema.graphql.ts')

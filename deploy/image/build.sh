@@ -18,7 +18,7 @@ mkdir -p "$target"
 mkdir "$target/docs"
 # The pages at /guides.
 cp -R docs/*.md docs/*.svg docs/recipes docs/start "$target/docs"
-cp -R package.json README.md bin prisma src node_modules "$target"
+cp -R package.json README.md bin packages prisma src node_modules "$target"
 printf '%s\n' "$commit" >"$target/.commit"
 # Everyone may read it, and no one may change it.
 chmod -R a+rX,a-w "$target"

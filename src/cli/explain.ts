@@ -1,4 +1,3 @@
-import { isDriverAdapterError } from '@prisma/driver-adapter-utils'
 import {
   ConnectError,
   causeOf,
@@ -6,7 +5,8 @@ import {
   isPermissionDenied,
   isServerLost,
   isUnknownObject,
-} from '../engine/db/errors.ts'
+} from '@fusion-gateway/sql'
+import { isDriverAdapterError } from '@prisma/driver-adapter-utils'
 
 /** The message for an operator about an error that is not an OperatorError. A stack is part of it only for defects. */
 export function explain(error: unknown): string {

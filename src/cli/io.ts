@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
-import type { openDatabase } from '../engine/db/database.ts'
+import type { openDatabase } from '../database.ts'
 
 /** Where a command writes. On a terminal it writes tables and progress bars. */
 export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number }

@@ -1,5 +1,5 @@
+import { OperatorError } from '@fusion-gateway/base'
 import { CommanderError } from 'commander'
-import { OperatorError } from '../engine/errors.ts'
 import type { Io } from './io.ts'
 import { createProgram } from './program.ts'
 

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { Worker } from 'node:worker_threads'
+import { respondConditionally } from '@fusion-gateway/gateway-kit'
 import {
   addFile,
   faviconPath,
@@ -10,12 +11,11 @@ import {
   isFromThisMachine,
   readPageFile,
   rootOf,
+  routePlugin,
   type StaticFiles,
   sendFile,
   setPageHeaders,
-} from '../engine/http/pages/page.ts'
-import { routePlugin } from '../engine/http/plugin.ts'
-import { respondConditionally } from '../engine/http/response-body.ts'
+} from '@fusion-gateway/http'
 
 const folder = path.join(import.meta.dirname, 'files')
 

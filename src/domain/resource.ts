@@ -1,8 +1,7 @@
+import type { Database } from '@fusion-gateway/database'
+import type { InsertedRow, Model } from '@fusion-gateway/prisma-trees'
+import type { Ids } from '@fusion-gateway/sql'
 import type { z } from 'zod'
-import type { Model } from '../engine/db/data-model.ts'
-import type { Database } from '../engine/db/database.ts'
-import type { Ids } from '../engine/db/ids.ts'
-import type { InsertedRow } from '../engine/db/write/insert.ts'
 import type { EventType } from './event/event.ts'
 
 /** A kind of object of the domain, as import, export and seeding need it. */

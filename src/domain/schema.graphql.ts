@@ -1,8 +1,9 @@
 import path from 'node:path'
-import { buildSchemas, type Schemas, subgraphOf } from '../engine/graphql/operation/prepare/schemas.ts'
-import { type Entities, printSubgraph } from '../engine/graphql/schema/federation.ts'
-import { printSortedSchema as print } from '../engine/graphql/schema/semantic-nullability.ts'
+import { buildSchemas, type Schemas, subgraphOf } from '@fusion-gateway/gateway-kit'
+import { type Entities, printSortedSchema as print, printSubgraph } from '@fusion-gateway/pothos-trees'
 import { byPlatform } from './account/account.graphql.ts'
+import { builder } from './builder.ts'
+import { loadNodesOf } from './node.graphql.ts'
 import './tenant/tenant.graphql.ts'
 import './user/user.graphql.ts'
 import './profile/profile.graphql.ts'
@@ -15,7 +16,11 @@ import './webhook/webhook.graphql.ts'
 import './credential/credential.graphql.ts'
 import './usage/usage.graphql.ts'
 
-export const schemas = buildSchemas()
+const description =
+  'Users of a tenant app, their accounts on platforms with their profiles, and jobs. Each request sees the one tenant of its API key or ' +
+  'access token. A missing object and one of another tenant are both null.'
+
+export const schemas = buildSchemas(builder, description)
 
 /** The types that other subgraphs of Apollo Federation can refer to. */
 const entities: Entities = { User: [], Account: [byPlatform], Profile: [], EmailRecord: [], Job: [] }
@@ -25,7 +30,7 @@ let subgraph: Schemas | undefined
 /** The schema that clients get: with FEDERATION=on that of a subgraph, which has what routers ask for too. */
 export function schemasFor({ federation }: { readonly federation: boolean }): Schemas {
   if (!federation) return schemas
-  subgraph ??= subgraphOf(schemas, entities)
+  subgraph ??= subgraphOf(schemas, entities, loadNodesOf)
   return subgraph
 }
 

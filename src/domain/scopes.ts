@@ -1,4 +1,4 @@
-import type { Scope } from '../engine/auth/scopes.ts'
+import type { Scope } from '@fusion-gateway/base'
 
 /** The permissions of API keys and access tokens. */
 export const scopes = [
@@ -16,7 +16,7 @@ export const scopes = [
   'keys:write',
 ] as const
 
-declare module '../engine/auth/scopes.ts' {
+declare module '@fusion-gateway/base' {
   interface FieldScopes extends Record<(typeof scopes)[number], true> {}
 }
 

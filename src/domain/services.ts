@@ -1,8 +1,8 @@
-import { createEngineServices, type EngineOptions, type Services } from '../engine/context.ts'
-import type { Database } from '../engine/db/database.ts'
-import type { AllowedNetworks } from '../engine/network/private-networks.ts'
-import { createAddressCheck } from '../engine/network/private-networks.ts'
-import type { Logger } from '../engine/telemetry/logger.ts'
+import type { Database } from '@fusion-gateway/database'
+import { createEngineServices, type EngineOptions, type Services } from '@fusion-gateway/gateway-kit'
+import type { AllowedNetworks } from '@fusion-gateway/network'
+import { createAddressCheck } from '@fusion-gateway/network'
+import type { Logger } from '@fusion-gateway/telemetry'
 import { createEventFeed, type EventFeed } from './event/event-feed.ts'
 import { createEventLog } from './event/event-log.ts'
 import { createJobStore, type JobStores } from './job/store/job-store.ts'
@@ -13,7 +13,7 @@ import { createDeliveryStore, type DeliveryStore } from './webhook/delivery/deli
 import type { WebhookServices } from './webhook/webhook.ts'
 import { createDocumentCache, createQueryCheck, type DocumentCache } from './webhook/webhook-query.graphql.ts'
 
-declare module '../engine/context.ts' {
+declare module '@fusion-gateway/gateway-kit' {
   interface RequestServices {
     readonly events: EventFeed
     readonly webhooks: WebhookServices

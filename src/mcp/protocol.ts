@@ -1,11 +1,10 @@
+import { buildVersion, GatewayError } from '@fusion-gateway/base'
+import { toHttpError } from '@fusion-gateway/gateway-kit'
+import { toProblem } from '@fusion-gateway/http'
+import { clientOf } from '@fusion-gateway/telemetry'
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import * as sdk from '@modelcontextprotocol/server'
 import type { FastifyReply, FastifyRequest, LightMyRequestResponse } from 'fastify'
-import { GatewayError } from '../engine/errors.ts'
-import { toHttpError } from '../engine/http/plugins/error-handler.ts'
-import { toProblem } from '../engine/http/problem.ts'
-import { buildVersion } from '../engine/telemetry/build-version.ts'
-import { clientOf } from '../engine/telemetry/usage.ts'
 import type { Arguments, Tool } from './route-tools.ts'
 
 /** The longest response of a tool, in bytes, because a model reads all of it; and the longest URL of its request. */

@@ -1,8 +1,14 @@
+import { buildVersion } from '@fusion-gateway/base'
+import {
+  createTextPages,
+  faviconPath,
+  isFromThisMachine,
+  prefixOf,
+  readPageFile,
+  routePlugin,
+  wantsPage,
+} from '@fusion-gateway/http'
 import type { FastifyRequest } from 'fastify'
-import { prefixOf } from '../engine/http/base-url.ts'
-import { createTextPages, faviconPath, isFromThisMachine, readPageFile, wantsPage } from '../engine/http/pages/page.ts'
-import { routePlugin } from '../engine/http/plugin.ts'
-import { buildVersion } from '../engine/telemetry/build-version.ts'
 
 interface Shown {
   readonly graphiql: boolean

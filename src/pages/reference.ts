@@ -5,11 +5,11 @@ import {
   htmlPage,
   isFromThisMachine,
   readPageFile,
+  routePlugin,
   type StaticFiles,
   sendFile,
   setPageHeaders,
-} from '../engine/http/pages/page.ts'
-import { routePlugin } from '../engine/http/plugin.ts'
+} from '@fusion-gateway/http'
 import type { HomeOptions } from './home.ts'
 
 const filesPath = '/docs/files'

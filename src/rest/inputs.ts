@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { maxPageSize } from '../engine/db/read/page.ts'
-import { type FieldError, GatewayError, invalidField, invalidInput } from '../engine/errors.ts'
-import { own } from '../engine/own.ts'
+import { type FieldError, GatewayError, invalidField, invalidInput, own } from '@fusion-gateway/base'
+import { maxPageSize } from '@fusion-gateway/prisma-trees'
 import type { RouteInput } from './route.ts'
 
 /** @throws GatewayError MALFORMED_REQUEST if there is no body, BAD_USER_INPUT if it is not an object */

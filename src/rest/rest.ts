@@ -1,35 +1,30 @@
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { ExecutionResult, GraphQLSchema } from 'graphql'
-import { requireScope } from '../engine/auth/scopes.ts'
-import type { Context, Services } from '../engine/context.ts'
-import { maxPageSize } from '../engine/db/read/page.ts'
-import { GatewayError } from '../engine/errors.ts'
+import { GatewayError, own, requireScope } from '@fusion-gateway/base'
+import type { Context, Operations, PreparedOperation, Services, Values } from '@fusion-gateway/gateway-kit'
 import {
+  type Authenticate,
+  compressOnce,
+  compressResponse,
+  contextOf,
   executeOperation,
+  matchesTag,
   type OperationRequest,
   type OperationResponse,
   type Precondition,
-} from '../engine/graphql/operation/execute.ts'
-import type { Operations } from '../engine/graphql/operation/operations.ts'
-import type { Values } from '../engine/graphql/operation/prepare/coerce-variables.ts'
-import type { PreparedOperation } from '../engine/graphql/operation/prepare/prepare.ts'
-import { fieldNamed } from '../engine/graphql/schema/deprecation.ts'
-import { metadataOf } from '../engine/graphql/schema/field-metadata.ts'
-import { prefixOf } from '../engine/http/base-url.ts'
-import { routePlugin } from '../engine/http/plugin.ts'
-import { type Authenticate, contextOf, readIdempotencyKey, readsAnew, viewerOf } from '../engine/http/request.ts'
-import {
-  compressOnce,
-  compressResponse,
-  matchesTag,
+  readIdempotencyKey,
+  readsAnew,
   respondConditionally,
   strongTag,
   tagOf,
+  viewerOf,
   weakTag,
-} from '../engine/http/response-body.ts'
-import { own } from '../engine/own.ts'
+} from '@fusion-gateway/gateway-kit'
+import { prefixOf, routePlugin } from '@fusion-gateway/http'
+import { fieldNamed, metadataOf } from '@fusion-gateway/pothos-trees'
+import { maxPageSize } from '@fusion-gateway/prisma-trees'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { ExecutionResult, GraphQLSchema } from 'graphql'
 import type { Route, RouteInput } from './route.ts'
 import { readOf, routes } from './routes.ts'
 import {

@@ -1,3 +1,6 @@
+import { type FieldError, GatewayError, invalidInput, own, recordOf } from '@fusion-gateway/base'
+import type { PreparedOperation, Preparer, Values } from '@fusion-gateway/gateway-kit'
+import { metadataOf } from '@fusion-gateway/pothos-trees'
 import {
   type ExecutionResult,
   GraphQLEnumType,
@@ -20,11 +23,6 @@ import {
   typeFromAST,
 } from 'graphql'
 import { recordKeyOf } from '../domain/resource.ts'
-import { type FieldError, GatewayError, invalidInput } from '../engine/errors.ts'
-import type { Values } from '../engine/graphql/operation/prepare/coerce-variables.ts'
-import type { PreparedOperation, Preparer } from '../engine/graphql/operation/prepare/prepare.ts'
-import { metadataOf } from '../engine/graphql/schema/field-metadata.ts'
-import { own, recordOf } from '../engine/own.ts'
 import type { Parameter, Route } from './route.ts'
 
 /** A GraphQL operation of this gateway, the shape of its response, and the types of its variables. */

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { createKeyRing, type KeyRing } from '@fusion-gateway/auth'
+import { OperatorError } from '@fusion-gateway/base'
 import type { Config } from '../config.ts'
-import { OperatorError } from '../engine/errors.ts'
-import { createKeyRing, type KeyRing } from '../engine/secrets/key-ring.ts'
 
 /** Returns the key ring of the configuration: see {@link secretKeysOf}. Undefined if there is no key. */
 export function keyRingOf(config: Pick<Config, 'secretKeys' | 'database'>): KeyRing | undefined {

@@ -1,29 +1,40 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { OperatorError } from '@fusion-gateway/base'
+import { followLayout, watchPlacement } from '@fusion-gateway/citus'
+import type { Database } from '@fusion-gateway/database'
+import { logWriteProblems } from '@fusion-gateway/database'
+import type { Services } from '@fusion-gateway/gateway-kit'
+import { serveMetrics } from '@fusion-gateway/http'
+import {
+  createFairQueues,
+  createRateLimit,
+  createWriteQueue,
+  type FairQueues,
+  loadRedis,
+  type RateLimit,
+  type RedisConnection,
+} from '@fusion-gateway/limits'
+import { createMissing, deployMigrations, mayHavePreviousRelease, requireMigrations } from '@fusion-gateway/migrate'
+import type { NodeObserver } from '@fusion-gateway/sql'
+import { isNotThereYet, statement } from '@fusion-gateway/sql'
+import type { Tracing } from '@fusion-gateway/telemetry'
+import {
+  createLogger,
+  createMetrics,
+  loadTracing,
+  type Metrics,
+  measureMissing,
+  measureNodes,
+  measureProcess,
+} from '@fusion-gateway/telemetry'
 import type { Logger } from 'pino'
 import { type Config, readConfig } from '../config.ts'
+import { type OpenOptions, openDatabase } from '../database.ts'
 import { alignEventIds } from '../domain/event/event-log.ts'
 import { measureJobs } from '../domain/job/store/job-store.ts'
 import type { JobHandlers } from '../domain/job/worker/handler.ts'
 import { createServices } from '../domain/services.ts'
 import { startUsageWriter } from '../domain/usage/write-usage.ts'
-import type { Services } from '../engine/context.ts'
-import { type Database, type DatabaseOptions, openDatabase } from '../engine/db/database.ts'
-import { followLayout, watchPlacement } from '../engine/db/distribution/layout.ts'
-import type { NodeObserver } from '../engine/db/driver.ts'
-import { isNotThereYet } from '../engine/db/errors.ts'
-import { deployMigrations, mayHavePreviousRelease, requireMigrations } from '../engine/db/migrations/migrations.ts'
-import { createMissing } from '../engine/db/migrations/missing.ts'
-import { statement } from '../engine/db/statement.ts'
-import { logWriteProblems } from '../engine/db/write-problems.ts'
-import type { OperatorError } from '../engine/errors.ts'
-import { serveMetrics } from '../engine/http/plugins/metrics.ts'
-import { createFairQueues, createWriteQueue, type FairQueues } from '../engine/limits/fair-queue.ts'
-import { createRateLimit, type RateLimit } from '../engine/limits/rate-limit.ts'
-import type { RedisConnection } from '../engine/limits/redis.ts'
-import { createLogger } from '../engine/telemetry/logger.ts'
-import { measureMissing, measureNodes, measureProcess } from '../engine/telemetry/measure.ts'
-import { createMetrics, type Metrics } from '../engine/telemetry/metrics.ts'
-import type { Tracing } from '../engine/telemetry/tracing.ts'
 import { keyRingOf } from './key-ring-of.ts'
 import { readHandlers, startWork } from './start-work.ts'
 import { exitAtLatest, exitOnUncaughtError, exitWhenDone, receiveStopSignals, refuseExitOfHandlers } from './stop.ts'
@@ -86,7 +97,7 @@ export interface ProcessOptions {
   readonly toldToStop: Promise<void>
   /** How many processes share the points. */
   readonly processes?: number
-  readonly databaseOptions?: Pick<DatabaseOptions, 'onReplica'> & {
+  readonly databaseOptions?: Pick<OpenOptions, 'onReplica'> & {
     readonly readsReplicas?: boolean
     /** Whether there are reads for which writes must leave connections. */
     readonly servesRequests?: boolean
@@ -210,7 +221,7 @@ async function prepareDatabase(database: Database, { config, logger, toldToStop 
 /** Starts tracing, if a collector is configured. OpenTelemetry is imported only then. */
 async function startTracing({ hasCollector }: Config, log: Logger): Promise<Tracing | undefined> {
   if (!hasCollector) return undefined
-  const { createTracing } = await import('../engine/telemetry/tracing.ts')
+  const { createTracing } = await loadTracing()
   return createTracing(log)
 }
 
@@ -223,7 +234,7 @@ async function stopTracing(tracing: Tracing | undefined): Promise<void> {
 /** Connects to Redis, if it is configured. Its client is loaded only then. */
 async function openRedis({ redisUrl }: Config, log: Logger) {
   if (redisUrl === undefined) return undefined
-  const { connectToRedis } = await import('../engine/limits/redis.ts')
+  const { connectToRedis } = await loadRedis()
   return connectToRedis(redisUrl, log)
 }
 

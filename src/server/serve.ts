@@ -1,22 +1,20 @@
 import { existsSync, readFileSync, write } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { loadTrustedIssuers } from '@fusion-gateway/auth'
+import type { Database } from '@fusion-gateway/database'
+import { readTrustedDocuments } from '@fusion-gateway/gateway-kit'
+import { listen, loadPlugins, maxMetricsConnections } from '@fusion-gateway/http'
+import type { RedisConnection } from '@fusion-gateway/limits'
+import { createRecentWrites } from '@fusion-gateway/limits'
+import { createLogger, createMetrics, type Metrics, measureReadiness } from '@fusion-gateway/telemetry'
 import type { Logger } from 'pino'
 import { createApp } from '../app.ts'
 import { type Config, readServerConfig } from '../config.ts'
+import type { OpenOptions } from '../database.ts'
 import { schemasFor } from '../domain/schema.graphql.ts'
 import { userScopes } from '../domain/scopes.ts'
 import { openDemo } from '../domain/seed/seed.ts'
-import type { Database, DatabaseOptions } from '../engine/db/database.ts'
-import { loadPlugins } from '../engine/graphql/http/load-plugins.ts'
-import { readTrustedDocuments } from '../engine/graphql/http/trusted-documents.ts'
-import { maxMetricsConnections } from '../engine/http/plugins/metrics.ts'
-import { listen } from '../engine/http/server/listen.ts'
-import { createRecentWrites } from '../engine/limits/recent-writes.ts'
-import type { RedisConnection } from '../engine/limits/redis.ts'
-import { createLogger } from '../engine/telemetry/logger.ts'
-import { measureReadiness } from '../engine/telemetry/measure.ts'
-import { createMetrics, type Metrics } from '../engine/telemetry/metrics.ts'
 import { runProcess } from './run-process.ts'
 import { readHandlers } from './start-work.ts'
 import { receiveStopSignals, stopResponding } from './stop.ts'
@@ -105,7 +103,7 @@ export async function serve(
 const noKeys =
   'SECRET_KEYS is not set: there are no webhooks, and the private keys that sign access tokens are stored unencrypted'
 
-function logReplica(metrics: Metrics, logger: Logger): NonNullable<DatabaseOptions['onReplica']> {
+function logReplica(metrics: Metrics, logger: Logger): NonNullable<OpenOptions['onReplica']> {
   return (replica, isUsable, reason) => {
     metrics.replicaIsUsable.set({ replica }, Number(isUsable))
     if (isUsable) logger.info({ replica }, 'a replica is used')
@@ -120,7 +118,7 @@ function logReplica(metrics: Metrics, logger: Logger): NonNullable<DatabaseOptio
 async function openTrustedIssuersOf(config: Config, database: Database, log: Logger) {
   const { trustedIssuersFile: file, tokenIssuer, fetchPrivateNetworks: allowPrivateNetworks } = config
   if (file === undefined) return []
-  const { openTrustedIssuers } = await import('../engine/auth/tokens/trusted-issuers.ts')
+  const { openTrustedIssuers } = await loadTrustedIssuers()
   return openTrustedIssuers(database, file, tokenIssuer, { log, allowPrivateNetworks, userScopes })
 }
 

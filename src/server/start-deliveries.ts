@@ -1,17 +1,15 @@
+import { createValidKeys } from '@fusion-gateway/auth'
+import type { Services } from '@fusion-gateway/gateway-kit'
+import { createOperations } from '@fusion-gateway/gateway-kit'
+import type { RateLimit } from '@fusion-gateway/limits'
+import { createOperationLimits } from '@fusion-gateway/limits'
+import type { Logger, TraceWork, Tracing } from '@fusion-gateway/telemetry'
 import type { Config } from '../config.ts'
 import { schemas } from '../domain/schema.graphql.ts'
 import { type Attempt, createAttempt } from '../domain/webhook/delivery/attempt.ts'
 import { type DelivererOptions, startDeliverer } from '../domain/webhook/delivery/deliverer.ts'
 import { createSender } from '../domain/webhook/delivery/send.ts'
 import { createRunQuery } from '../domain/webhook/webhook-query.graphql.ts'
-import { createValidKeys } from '../engine/auth/api-keys.ts'
-import type { Services } from '../engine/context.ts'
-import { createOperations } from '../engine/graphql/operation/operations.ts'
-import { createOperationLimits } from '../engine/limits/limits.ts'
-import type { RateLimit } from '../engine/limits/rate-limit.ts'
-import type { Logger } from '../engine/telemetry/logger.ts'
-import type { Tracing } from '../engine/telemetry/tracing.ts'
-import type { TraceWork } from '../engine/telemetry/work-trace.ts'
 
 export interface StartDeliveriesOptions
   extends Pick<

@@ -1,8 +1,8 @@
 import { syncBuiltinESMExports } from 'node:module'
+import type { Logger } from '@fusion-gateway/telemetry'
 import type { FastifyInstance } from 'fastify'
 import type { Logger as PinoLogger } from 'pino'
 import type { Worker } from '../domain/job/worker/worker.ts'
-import type { Logger } from '../engine/telemetry/logger.ts'
 
 /**
  * Further signals within this time belong to the first one: npm passes on a Ctrl-C that this process has received too.

@@ -1,12 +1,11 @@
 import { isUtf8 } from 'node:buffer'
+import { own } from '@fusion-gateway/base'
+import type { Database } from '@fusion-gateway/database'
+import { problemOfNumbers } from '@fusion-gateway/input'
+import { isDatabaseUnavailable, isPossibleId, isUniqueViolation, refusalOf } from '@fusion-gateway/sql'
 import { isEventId } from '../domain/event/event.ts'
 import { RecordError, type Transfer } from '../domain/resource.ts'
 import { domain } from '../domain/resources.ts'
-import type { Database } from '../engine/db/database.ts'
-import { isDatabaseUnavailable, isUniqueViolation, refusalOf } from '../engine/db/errors.ts'
-import { isPossibleId } from '../engine/db/storable.ts'
-import { problemOfNumbers } from '../engine/input/json.ts'
-import { own } from '../engine/own.ts'
 import { createRecordSplitter, type RawRecord } from './record-splitter.ts'
 
 interface ReadRecord {

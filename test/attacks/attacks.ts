@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { setImmediate, setTimeout } from 'node:timers/promises'
+import { generateApiKey } from '@fusion-gateway/auth'
 import pg from 'pg'
 import { WebSocket } from 'ws'
-import { generateApiKey } from '../../src/engine/auth/api-keys.ts'
 
 /**
  * The gateway that is attacked, and the credential with which. Its tenant has the user `usr_1`, the job `job_1` and

@@ -1,9 +1,9 @@
+import type { Viewer } from '@fusion-gateway/auth'
+import { generateApiKey, hashApiKey, isWellFormedApiKey } from '@fusion-gateway/auth'
+import { GatewayError } from '@fusion-gateway/base'
+import { createAuthenticate } from '@fusion-gateway/gateway-kit'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createKey, revokeKey } from '../../src/domain/credential/key.service.ts'
-import { generateApiKey, hashApiKey, isWellFormedApiKey } from '../../src/engine/auth/api-keys.ts'
-import type { Viewer } from '../../src/engine/auth/viewer.ts'
-import { GatewayError } from '../../src/engine/errors.ts'
-import { createAuthenticate } from '../../src/engine/http/request.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 
 let app: TestApp

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
+import { metadataOf } from '@fusion-gateway/pothos-trees'
 import {
   getNamedType,
   isCompositeType,
@@ -14,7 +15,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createKey } from '../../src/domain/credential/key.service.ts'
 import { schemas } from '../../src/domain/schema.graphql.ts'
 import { scopes } from '../../src/domain/scopes.ts'
-import { metadataOf } from '../../src/engine/graphql/schema/field-metadata.ts'
 import { routes } from '../../src/rest/routes.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { projectRoot } from '../support/docs.ts'

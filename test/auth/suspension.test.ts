@@ -1,6 +1,6 @@
+import { generateApiKey } from '@fusion-gateway/auth'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { resumeTenant, suspendTenant } from '../../src/domain/tenant/suspend-tenant.ts'
-import { generateApiKey } from '../../src/engine/auth/api-keys.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { addressOf } from '../support/events.ts'
 import { completion, type Transport, transports } from '../support/transports.ts'

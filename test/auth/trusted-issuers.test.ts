@@ -7,18 +7,20 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { Writable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
+import type { IssuerKeysOptions } from '@fusion-gateway/auth'
+import { loadTrustedIssuers } from '@fusion-gateway/auth'
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { userScopes } from '../../src/domain/scopes.ts'
 import { deleteTenant } from '../../src/domain/tenant/delete-tenant.ts'
 import { suspendTenant } from '../../src/domain/tenant/suspend-tenant.ts'
 import { createTenant } from '../../src/domain/tenant/tenant.service.ts'
-import type { IssuerKeysOptions } from '../../src/engine/auth/tokens/issuer-keys.ts'
-import { openTrustedIssuers } from '../../src/engine/auth/tokens/trusted-issuers.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { readBlocks } from '../support/docs.ts'
 import { createOneOfEach } from '../support/factories.ts'
 import { isDistributed } from '../support/postgresql.ts'
+
+const { openTrustedIssuers } = await loadTrustedIssuers()
 
 interface KeyPair {
   readonly alg: string

@@ -1,5 +1,4 @@
-import type { Database } from '../../src/engine/db/database.ts'
-import type { JobStatus } from '../../src/engine/db/generated/prisma/enums.ts'
+import type { Database, JobStatus } from '@fusion-gateway/database'
 
 const audit = `
   CREATE TABLE audit (job text NOT NULL, before text, after text NOT NULL);

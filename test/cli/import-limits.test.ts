@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
+import type { TenantApp } from '@fusion-gateway/database'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTenant } from '../../src/domain/tenant/tenant.service.ts'
-import type { TenantApp } from '../../src/engine/db/generated/prisma/client.ts'
 import { importFile } from '../../src/transfer/import.ts'
 import { maxRecordBytes } from '../../src/transfer/record-splitter.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import path from 'node:path'
 import { expect, it } from 'vitest'
-import { openDatabase } from '../../src/engine/db/database.ts'
+import { openDatabase } from '../../src/database.ts'
 import { fusion, startCommand, startGateway } from '../support/cli.ts'
 import { createCommandDatabase } from '../support/command-database.ts'
 import { subscribe } from '../support/events.ts'

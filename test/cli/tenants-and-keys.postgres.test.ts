@@ -1,5 +1,5 @@
+import { isWellFormedApiKey } from '@fusion-gateway/auth'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isWellFormedApiKey } from '../../src/engine/auth/api-keys.ts'
 import { fusion } from '../support/cli.ts'
 import { type CommandDatabase, createCommandDatabase } from '../support/command-database.ts'
 import { run } from '../support/postgresql.ts'

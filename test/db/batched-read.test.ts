@@ -1,11 +1,11 @@
+import type { Prisma } from '@fusion-gateway/database'
+import type { Branch } from '@fusion-gateway/prisma-trees'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { accountsOfUser } from '../../src/domain/account/account.ts'
 import { emailsOfProfile } from '../../src/domain/profile/email-record.ts'
 import { profileOfAccount } from '../../src/domain/profile/profile.ts'
 import { userById } from '../../src/domain/user/user.ts'
-import type { Prisma } from '../../src/engine/db/generated/prisma/client.ts'
-import type { Branch } from '../../src/engine/db/read/relation.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { runs } from '../support/runs.ts'
 import { withTimeTexts } from './time-texts.ts'
@@ -122,19 +122,19 @@ describe('the batched read', () => {
         }
         const requested = [...ids, 'nobody']
         const where = (by: string) => ({ where: { tenantAppId, [by]: { in: requested } }, orderBy })
-        expect(await reads.batch(database.sql, 'User', 'id', { tenantAppId }, requested)).toEqual(
+        expect(await reads.batch(database.sql, 'User', 'id', { id: tenantAppId }, requested)).toEqual(
           await prisma.user.findMany(where('id')),
         )
-        expect(await reads.batch(database.sql, 'Account', 'userId', { tenantAppId }, requested)).toEqual(
+        expect(await reads.batch(database.sql, 'Account', 'userId', { id: tenantAppId }, requested)).toEqual(
           await prisma.account.findMany(where('userId')),
         )
-        expect(await reads.batch(database.sql, 'Profile', 'accountId', { tenantAppId }, requested)).toEqual(
+        expect(await reads.batch(database.sql, 'Profile', 'accountId', { id: tenantAppId }, requested)).toEqual(
           await prisma.profile.findMany(where('accountId')),
         )
-        expect(await reads.batch(database.sql, 'EmailRecord', 'profileId', { tenantAppId }, requested)).toEqual(
+        expect(await reads.batch(database.sql, 'EmailRecord', 'profileId', { id: tenantAppId }, requested)).toEqual(
           await prisma.emailRecord.findMany(where('profileId')),
         )
-        const { rows, levels } = await reads.related(database.sql, userById, { tenantAppId }, requested, {
+        const { rows, levels } = await reads.related(database.sql, userById, { id: tenantAppId }, requested, {
           branches: tree,
         })
         // Relations to one row have no order, because a key finds its row.
@@ -160,7 +160,7 @@ describe('the batched read', () => {
         await prisma.job.createMany({ data: { ...values, status: values.status as 'PENDING', tenantAppId, id: key } })
         const found = await prisma.job.findMany({ where: { tenantAppId, id: key } })
         expect(found[0]?.payload).toEqual(values.payload)
-        const read = await reads.batch(database.sql, 'Job', 'id', { tenantAppId }, [key])
+        const read = await reads.batch(database.sql, 'Job', 'id', { id: tenantAppId }, [key])
         expect(read).toEqual(found)
         expect(JSON.stringify(read[0]?.payload)).toBe(JSON.stringify(found[0]?.payload))
       }),
@@ -175,7 +175,7 @@ describe('the batched read', () => {
     await prisma.user.create({ data: { tenantAppId, id: 'dst', name: 'n', email: 'e', createdAt } })
     const [byPrisma, byRead] = [
       await prisma.user.findFirst(),
-      (await reads.batch(database.sql, 'User', 'id', { tenantAppId }, ['dst']))[0],
+      (await reads.batch(database.sql, 'User', 'id', { id: tenantAppId }, ['dst']))[0],
     ]
     const [{ epoch } = { epoch: 0 }] = await prisma.$queryRaw<{ epoch: number }[]>`
       SELECT extract(epoch FROM created_at)::float8 * 1000 AS epoch FROM "user" WHERE id = 'dst'`

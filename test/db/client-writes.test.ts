@@ -1,8 +1,8 @@
+import { Prisma } from '@fusion-gateway/database'
+import type { ViewerClient } from '@fusion-gateway/prisma-trees'
+import { createLoaders } from '@fusion-gateway/prisma-trees'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Prisma } from '../../src/engine/db/generated/prisma/client.ts'
-import { createLoaders } from '../../src/engine/db/read/loaders.ts'
-import type { ViewerClient } from '../../src/engine/db/trees.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { runs } from '../support/runs.ts'
 import { createRows, days, forPrisma, ids, names, wheres } from './wheres.ts'
@@ -40,7 +40,7 @@ interface ClientOptions {
 
 function clientOf({ tenantAppId = own, within, counted = { statements: 0 } }: ClientOptions = {}): ViewerClient {
   const { database, services } = app
-  const owner = { tenantAppId, within: within === undefined ? undefined : { model: 'User' as const, id: within } }
+  const owner = { id: tenantAppId, within: within === undefined ? undefined : { model: 'User' as const, id: within } }
   const atOnce = <Result>(read: () => Promise<Result>) => read()
   const limits = { search: atOnce, objects: atOnce, longModels: services.reading.longModels, maxLength: 1e9 }
   const sql = database.sql.for(counted)
@@ -375,7 +375,9 @@ describe('the writes of the client of a viewer', () => {
   it('refuses a tenant, and what it does not support', async () => {
     const user = { id: 'usr_eve', name: 'Eve', email: 'eve@example.com' }
     // @ts-expect-error: the tenant is that of the viewer.
-    await expect(db.user.create({ data: { ...user, tenantAppId: 'other' } })).rejects.toThrow('The tenant is not given')
+    await expect(db.user.create({ data: { ...user, tenantAppId: 'other' } })).rejects.toThrow(
+      'The field tenantAppId is not given',
+    )
     // @ts-expect-error: the same.
     const moved = db.user.update({ where: { id: 'usr_01' }, data: { tenantAppId: 'other' } })
     await expect(moved).rejects.toThrow('An update of User cannot have: tenantAppId')

@@ -1,7 +1,7 @@
+import type { ViewerClient } from '@fusion-gateway/prisma-trees'
+import { createLoaders } from '@fusion-gateway/prisma-trees'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createLoaders } from '../../src/engine/db/read/loaders.ts'
-import type { ViewerClient } from '../../src/engine/db/trees.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { runs } from '../support/runs.ts'
 import { createRows, forPrisma, wheres } from './wheres.ts'
@@ -26,7 +26,7 @@ afterAll(() => app.close())
 /** The client of a new request, whose statements are counted. */
 function clientOf({ within, counted = { statements: 0 } }: ClientOptions = {}): ViewerClient {
   const { database, services } = app
-  const owner = { tenantAppId, within: within === undefined ? undefined : { model: 'User' as const, id: within } }
+  const owner = { id: tenantAppId, within: within === undefined ? undefined : { model: 'User' as const, id: within } }
   const atOnce = <Result>(read: () => Promise<Result>) => read()
   const limits = { search: atOnce, objects: atOnce, longModels: services.reading.longModels, maxLength: 1e9 }
   const sql = database.sql.for(counted)

@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { deployMigrations, readMigrationStatus } from '@fusion-gateway/migrate'
 import { expect, it } from 'vitest'
+import { openDatabase } from '../../src/database.ts'
 import { createTenant } from '../../src/domain/tenant/tenant.service.ts'
-import { openDatabase } from '../../src/engine/db/database.ts'
-import { deployMigrations, readMigrationStatus } from '../../src/engine/db/migrations/migrations.ts'
 import { createDataDir, createEmptyDir } from '../support/data-dir.ts'
 
 /** A migration that is easily undone. */

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
+import { calledFunctions, ownSequences, ownTables, triggerFunctions } from '@fusion-gateway/database'
+import { readMigrationStatus } from '@fusion-gateway/migrate'
+import { statement } from '@fusion-gateway/sql'
 import type { GraphQLArgument } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { printSortedSchema, schemas } from '../../src/domain/schema.graphql.ts'
-import { readMigrationStatus } from '../../src/engine/db/migrations/migrations.ts'
-import { calledFunctions, ownSequences, ownTables, triggerFunctions } from '../../src/engine/db/own-objects.ts'
-import { statement } from '../../src/engine/db/statement.ts'
 import { routes } from '../../src/rest/routes.ts'
 import { clientListsPath, generateClientLists } from '../../tools/clients/write-lists.ts'
 import { generateOperations, operationsPath } from '../../tools/console/operations.ts'
@@ -33,7 +33,7 @@ describe('generated files match their sources', () => {
     expect(rest).toEqual({ pending: [], unknown: [], failed: [] })
   })
 
-  it('the tables, sequences and functions of the migrations are those of src/engine/db/own-objects.ts', async () => {
+  it('the tables, sequences and functions of the migrations are those of packages/database/src/own-objects.ts', async () => {
     const found = await database.sql.query(
       statement(`
         SELECT kind, name FROM (

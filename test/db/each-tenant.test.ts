@@ -1,7 +1,5 @@
+import { ConnectError, statement, sumOfTenants } from '@fusion-gateway/sql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { sumOfTenants } from '../../src/engine/db/each-tenant.ts'
-import { ConnectError } from '../../src/engine/db/errors.ts'
-import { statement } from '../../src/engine/db/statement.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 
 let app: TestApp

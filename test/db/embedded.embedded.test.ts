@@ -1,8 +1,8 @@
 import fs from 'node:fs'
 import path from 'node:path'
+import { OperatorError } from '@fusion-gateway/base'
+import { openEmbedded } from '@fusion-gateway/embedded'
 import { afterAll, describe, expect, it, vi } from 'vitest'
-import { openEmbedded } from '../../src/engine/db/embedded/embedded.ts'
-import { OperatorError } from '../../src/engine/errors.ts'
 import { runHere } from '../support/cli.ts'
 import { createDataDir, createEmptyDir } from '../support/data-dir.ts'
 

@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
+import { openEmbedded } from '@fusion-gateway/embedded'
 import { expect, it, onTestFinished } from 'vitest'
-import { openEmbedded } from '../../src/engine/db/embedded/embedded.ts'
 import { createEmptyDir } from '../support/data-dir.ts'
 
 it('an embedded database is created where a process was killed while it created one', async () => {

@@ -1,6 +1,6 @@
+import { hashText } from '@fusion-gateway/citus'
+import { statement } from '@fusion-gateway/sql'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { hashText } from '../../src/engine/db/postgres/follow-nodes.ts'
-import { statement } from '../../src/engine/db/statement.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 let database: TestDatabase

@@ -2,11 +2,10 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { createImage, imageFile, unpackImage } from '@fusion-gateway/embedded'
+import { readMigrationStatus } from '@fusion-gateway/migrate'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openDatabase } from '../../src/engine/db/database.ts'
-import { createImage } from '../../src/engine/db/embedded/create-image.ts'
-import { imageFile, unpackImage } from '../../src/engine/db/embedded/image.ts'
-import { readMigrationStatus } from '../../src/engine/db/migrations/migrations.ts'
+import { openDatabase } from '../../src/database.ts'
 
 describe('the image of an empty database', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'fusion-image-'))

@@ -1,4 +1,4 @@
-import type { Connector, Driver } from '../../src/engine/db/driver.ts'
+import type { Connector, Driver } from '@fusion-gateway/sql'
 
 /**
  * A driver whose migrating session ends after `steps` statements, as if its process were killed: none follows, and none

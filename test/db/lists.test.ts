@@ -1,8 +1,8 @@
+import { dataModel } from '@fusion-gateway/database'
+import type { ListRequest } from '@fusion-gateway/prisma-trees'
+import { orderOf } from '@fusion-gateway/prisma-trees'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { dataModel } from '../../src/engine/db/data-model.ts'
-import { orderOf } from '../../src/engine/db/read/order.ts'
-import type { ListRequest } from '../../src/engine/db/read/page.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { runs } from '../support/runs.ts'
 import { withTimeTexts } from './time-texts.ts'
@@ -65,11 +65,11 @@ it('a list of users returns the same rows and the same count as findMany', async
       const all = { AND: [{ tenantAppId }, where] }
       const expected = await app.database.prisma.user.findMany({ where: all, orderBy, take: request.limit })
       const { reads } = app.database
-      expect((await reads.list(app.database.sql, 'User', { tenantAppId }, request)).rows).toStrictEqual(
+      expect((await reads.list(app.database.sql, 'User', { id: tenantAppId }, request)).rows).toStrictEqual(
         withTimeTexts(expected),
       )
       const counted = { AND: [{ tenantAppId }, forPrisma(request.where) as object] }
-      expect(await reads.count(app.database.sql, 'User', { tenantAppId }, request.where)).toBe(
+      expect(await reads.count(app.database.sql, 'User', { id: tenantAppId }, request.where)).toBe(
         await app.database.prisma.user.count({ where: counted }),
       )
     }),
@@ -86,7 +86,7 @@ it.each(['Account', 'Profile'] as const)('a list of each %s returns the rows of 
       const all = { AND: [{ tenantAppId }, forPrisma(where)] }
       const expected = await client.findMany({ where: all, orderBy: [{ updatedAt: 'asc' }, { id: 'asc' }], take: 100 })
       const request = { where, order, direction: 'ASC', limit: 100 } as const
-      const { rows } = await app.database.reads.list(app.database.sql, model, { tenantAppId }, request)
+      const { rows } = await app.database.reads.list(app.database.sql, model, { id: tenantAppId }, request)
       expect(rows.map(({ id }) => id)).toEqual(expected.map(({ id }) => id))
     }),
     { numRuns: runs(200) },
@@ -109,7 +109,7 @@ it('a list of profiles by a count returns the rows of findMany, those without a 
       const order = orderOf(dataModel, 'Profile', { followersCount: { sort, nulls: 'last' } })
       const read = async (given: Partial<ListRequest>) => {
         const request = { where, order, direction, limit: 100, ...given }
-        const { rows } = await app.database.reads.list(app.database.sql, 'Profile', { tenantAppId }, request)
+        const { rows } = await app.database.reads.list(app.database.sql, 'Profile', { id: tenantAppId }, request)
         return rows.map(({ id }) => id)
       }
       const ids = expected.map(({ id }) => id)

@@ -1,7 +1,6 @@
+import { createMissing } from '@fusion-gateway/migrate'
+import { createMetrics, measureMissing } from '@fusion-gateway/telemetry'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createMissing } from '../../src/engine/db/migrations/missing.ts'
-import { measureMissing } from '../../src/engine/telemetry/measure.ts'
-import { createMetrics } from '../../src/engine/telemetry/metrics.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { fusionOn } from '../support/command-database.ts'
 

@@ -1,6 +1,5 @@
+import { ConnectError, createReplica, isDatabaseUnavailable, isServerLost, temporaryStates } from '@fusion-gateway/sql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ConnectError, isDatabaseUnavailable, isServerLost, temporaryStates } from '../../src/engine/db/errors.ts'
-import { createReplica } from '../../src/engine/db/replicas/replica.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 
 let app: TestApp

@@ -1,13 +1,19 @@
 import { randomUUID } from 'node:crypto'
+import type { Database } from '@fusion-gateway/database'
+import {
+  contract,
+  deployMigrations,
+  partitionTables,
+  readMigrationStatus,
+  readTenantTables,
+} from '@fusion-gateway/migrate'
+import type { Driver } from '@fusion-gateway/sql'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openDatabase } from '../../src/database.ts'
 import { createKey } from '../../src/domain/credential/key.service.ts'
 import { seedTenant } from '../../src/domain/seed/seed.ts'
 import { createTenant } from '../../src/domain/tenant/tenant.service.ts'
-import { type Database, openDatabase } from '../../src/engine/db/database.ts'
-import type { Driver } from '../../src/engine/db/driver.ts'
-import { contract, deployMigrations, readMigrationStatus } from '../../src/engine/db/migrations/migrations.ts'
-import { partitionTables, readTenantTables } from '../../src/engine/db/partitions/partition-tables.ts'
 import { fusion, startGateway } from '../support/cli.ts'
 import {
   adminUrl,

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
+import { createConnectionClass, PipeliningPool } from '@fusion-gateway/sql'
 import type pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createConnectionClass, PipeliningPool } from '../../src/engine/db/postgres/pipelining-pool.ts'
 import { createDatabaseOfOwner, dropDatabase, hasServer, ownerUrl } from '../support/postgresql.ts'
 
 describe.skipIf(!hasServer)('short reads in one turn of the event loop', () => {

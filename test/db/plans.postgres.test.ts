@@ -1,8 +1,8 @@
+import { deployMigrations } from '@fusion-gateway/migrate'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createKey } from '../../src/domain/credential/key.service.ts'
 import { createTenant } from '../../src/domain/tenant/tenant.service.ts'
-import { deployMigrations } from '../../src/engine/db/migrations/migrations.ts'
 import { type Cluster, canCreateClusters, createCluster } from '../support/cluster.ts'
 import { type ListeningGateway, listen } from '../support/gateway.ts'
 

@@ -1,11 +1,8 @@
+import { createDatabase, type Database } from '@fusion-gateway/database'
+import { newestFirst } from '@fusion-gateway/prisma-trees'
+import { createConnectionClass, isDatabaseUnavailable, openPostgres, statement } from '@fusion-gateway/sql'
 import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createDatabase, type Database } from '../../src/engine/db/database.ts'
-import { isDatabaseUnavailable } from '../../src/engine/db/errors.ts'
-import { createConnectionClass } from '../../src/engine/db/postgres/pipelining-pool.ts'
-import { openPostgres } from '../../src/engine/db/postgres/postgres.ts'
-import { newestFirst } from '../../src/engine/db/read/order.ts'
-import { statement } from '../../src/engine/db/statement.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { hasServer, runAsAdmin } from '../support/postgresql.ts'
 import { locationOf } from '../support/settings.ts'
@@ -32,7 +29,7 @@ describe.skipIf(!hasServer)('the prepared statements of a connection', () => {
     const { reads } = database
     const request = { where: {}, order: newestFirst, direction: 'DESC' } as const
     for (let limit = 1; limit <= 200; limit += 1)
-      await reads.list(database.sql, 'User', { tenantAppId: 'ten_1' }, { ...request, limit })
+      await reads.list(database.sql, 'User', { id: 'ten_1' }, { ...request, limit })
     expect((await preparedStatements()).filter((sql) => sql.includes('FROM "user"'))).toHaveLength(1)
   })
 
@@ -52,8 +49,8 @@ describe.skipIf(!hasServer)('the prepared statements of a connection', () => {
       { phone: { contains: '1' } },
     ]) {
       const request = { where: composed, order: newestFirst, direction: 'DESC', limit: 20 } as const
-      await reads.list(database.sql, 'User', { tenantAppId: 'ten_1' }, request)
-      await reads.count(database.sql, 'User', { tenantAppId: 'ten_1' }, composed)
+      await reads.list(database.sql, 'User', { id: 'ten_1' }, request)
+      await reads.count(database.sql, 'User', { id: 'ten_1' }, composed)
     }
     expect(await preparedStatements()).toEqual(before)
   })

@@ -1,5 +1,5 @@
+import { statement } from '@fusion-gateway/sql'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { statement } from '../../src/engine/db/statement.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 // Prisma Client reads and writes on PostgreSQL and PGlite by the same adapter.

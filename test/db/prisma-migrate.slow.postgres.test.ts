@@ -4,13 +4,10 @@ import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import type { Database } from '@fusion-gateway/database'
+import { deployMigrations, readMigrationScripts, readMigrationStatus } from '@fusion-gateway/migrate'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type Database, openDatabase } from '../../src/engine/db/database.ts'
-import {
-  deployMigrations,
-  readMigrationScripts,
-  readMigrationStatus,
-} from '../../src/engine/db/migrations/migrations.ts'
+import { openDatabase } from '../../src/database.ts'
 import { projectRoot } from '../support/docs.ts'
 import { createDatabaseOfOwner, dropDatabase, hasServer, ownerUrl } from '../support/postgresql.ts'
 import { locationOf } from '../support/settings.ts'

@@ -1,8 +1,8 @@
+import type { Database } from '@fusion-gateway/database'
+import { createMetrics } from '@fusion-gateway/telemetry'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createEventLog } from '../../src/domain/event/event-log.ts'
 import { createJobStore } from '../../src/domain/job/store/job-store.ts'
-import type { Database } from '../../src/engine/db/database.ts'
-import { createMetrics } from '../../src/engine/telemetry/metrics.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 
 // The statements for a database that distributes its tenants over servers have the same results on one server.

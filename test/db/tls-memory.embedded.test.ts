@@ -1,8 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server } from 'node:net'
+import { Client, parseUrl } from '@fusion-gateway/sql'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
-import { Client } from '../../src/engine/db/postgres/client.ts'
-import { parseUrl } from '../../src/engine/db/postgres/parse-url.ts'
 
 const tlsRequestCode = 80_877_103
 /** Authentication is not needed, and the server is ready. */

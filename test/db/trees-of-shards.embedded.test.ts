@@ -1,6 +1,6 @@
+import { createTrees } from '@fusion-gateway/citus'
+import { statement } from '@fusion-gateway/sql'
 import { expect, it } from 'vitest'
-import { createTrees } from '../../src/engine/db/postgres/follow-nodes.ts'
-import { statement } from '../../src/engine/db/statement.ts'
 
 /** A tree, as the preparation of a document creates it: another object each time. */
 const treeWith = (column: string) => ({ ...statement(`SELECT ${column} FROM "user" AS u`), isTree: true })

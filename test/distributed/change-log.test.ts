@@ -1,6 +1,6 @@
+import type { ChangeLog, LogPosition } from '@fusion-gateway/gateway-kit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { changeLogOf } from '../../src/domain/event/change-log.ts'
-import type { ChangeLog, LogPosition } from '../../src/engine/change-log.ts'
 import { connectDirectly } from '../memory/direct-sql.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { isDistributed, nodes, runAsAdminOn } from '../support/postgresql.ts'

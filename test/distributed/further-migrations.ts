@@ -1,10 +1,11 @@
-import { appendFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { appendFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { linkPackages } from '../support/copy.ts'
 import { projectRoot } from '../support/docs.ts'
 
-// The objects of the further migrations, for the lists of src/engine/db/own-objects.ts. What they do not list belongs
-// to other programs.
+// The objects of the further migrations, for the lists of packages/database/src/own-objects.ts. What they do not list
+// belongs to other programs.
 const lists = `
 for (const name of ['badge', 'region', 'half']) {
   ;(modelTables as string[]).push(name)
@@ -16,16 +17,16 @@ for (const name of ['badge', 'region', 'half']) {
 
 /** The next version: a copy of this one, to which a test adds the further migrations. Its lists have their objects. */
 export async function createNextVersion() {
-  const outer = mkdtempSync(path.join(tmpdir(), 'fusion-next-'))
-  const folder = path.join(outer, 'next')
-  for (const name of ['bin', 'prisma', 'src', 'package.json'])
+  const folder = mkdtempSync(path.join(tmpdir(), 'fusion-next-'))
+  for (const name of ['bin', 'packages', 'prisma', 'src', 'package.json'])
     cpSync(path.join(projectRoot, name), path.join(folder, name), { recursive: true })
-  symlinkSync(path.join(projectRoot, 'node_modules'), path.join(outer, 'node_modules'))
-  appendFileSync(path.join(folder, 'src/engine/db/own-objects.ts'), lists)
+  linkPackages(folder)
+  appendFileSync(path.join(folder, 'packages/database/src/own-objects.ts'), lists)
   const load = (file: string) => import(path.join(folder, file))
-  const { openDatabase }: typeof import('../../src/engine/db/database.ts') = await load('src/engine/db/database.ts')
-  const { deployMigrations, readMigrationStatus }: typeof import('../../src/engine/db/migrations/migrations.ts') =
-    await load('src/engine/db/migrations/migrations.ts')
+  const { openDatabase }: typeof import('../../src/database.ts') = await load('src/database.ts')
+  const { deployMigrations, readMigrationStatus }: typeof import('@fusion-gateway/migrate') = await load(
+    'packages/migrate/src/index.ts',
+  )
   let count = 0
   return {
     /** The file of its command `fusion`. */
@@ -42,7 +43,7 @@ export async function createNextVersion() {
       writeFileSync(path.join(added, 'migration.sql'), sql)
       return name
     },
-    remove: () => rmSync(outer, { recursive: true }),
+    remove: () => rmSync(folder, { recursive: true }),
   }
 }
 

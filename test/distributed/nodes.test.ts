@@ -1,12 +1,11 @@
+import { requireLayout } from '@fusion-gateway/citus'
+import { dataModel } from '@fusion-gateway/database'
+import { insertRows, updateEach } from '@fusion-gateway/prisma-trees'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { openDatabase } from '../../src/database.ts'
 import { createKey } from '../../src/domain/credential/key.service.ts'
 import { createTenant } from '../../src/domain/tenant/tenant.service.ts'
-import { createDatabase } from '../../src/engine/db/database.ts'
-import { requireLayout } from '../../src/engine/db/distribution/layout.ts'
-import { openPostgres } from '../../src/engine/db/postgres/postgres.ts'
-import { insertRows } from '../../src/engine/db/write/insert.ts'
-import { updateEach } from '../../src/engine/db/write/owned-rows.ts'
 import { createTestDatabase, followNodes, type TestDatabase } from '../support/database.ts'
 import { type ListeningGateway, listen } from '../support/gateway.ts'
 import { adminUrl, isDistributed, nodes, runAsAdminOn } from '../support/postgresql.ts'
@@ -147,18 +146,19 @@ describe.skipIf(!isDistributed)('a gateway', () => {
   it('reads and writes the same rows when it sends all statements to another node', async () => {
     const [own, wrong] = [...tenants.values()] as [Tenant, Tenant]
     const location = locationOf(String(database.url))
-    const wronged = await createDatabase(openPostgres(location.url, location))
+    const wronged = await openDatabase(location)
     opened.push(wronged)
     await followNodes(wronged)
     const where = { tenantAppId: own.tenantAppId }
+    const owner = { id: own.tenantAppId }
     const row = { ...where, id: 'usr_1', name: 'Ada', email: 'ada@example.com', phone: null }
     const sql = wronged.sql.for({ statements: 0, tenantAppId: wrong.tenantAppId })
     await sql.transact(async (transaction) => {
-      await insertRows(transaction, 'User', [{ ...row, createdAt: new Date(), updatedAt: new Date() }])
+      await insertRows(transaction, dataModel('User'), [{ ...row, createdAt: new Date(), updatedAt: new Date() }])
       const changes = [{ where: { id: row.id }, data: { name: 'Eve' } }]
-      await updateEach({ sql: transaction, owner: where }, 'User', changes)
+      await updateEach({ sql: transaction, owner, model: dataModel }, 'User', changes)
     })
-    expect(await wronged.reads.batch(sql, 'User', 'id', where, [row.id])).toMatchObject([{ ...row, name: 'Eve' }])
+    expect(await wronged.reads.batch(sql, 'User', 'id', owner, [row.id])).toMatchObject([{ ...row, name: 'Eve' }])
     expect(await database.prisma.user.findMany({ where })).toMatchObject([{ ...row, name: 'Eve' }])
     expect(await sessionsAt(await nodeOf(wrong.tenantAppId))).toBeGreaterThan(0)
   })

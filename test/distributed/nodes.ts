@@ -1,4 +1,4 @@
-import type { Database } from '../../src/engine/db/database.ts'
+import type { Database } from '@fusion-gateway/database'
 import type { TestApp, TestTenant } from '../support/app.ts'
 import { nodes } from '../support/postgresql.ts'
 

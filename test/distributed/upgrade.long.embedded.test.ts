@@ -1,6 +1,6 @@
+import type { Database } from '@fusion-gateway/database'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { EventFollower } from '../../src/domain/event/event-follower.ts'
-import type { Database } from '../../src/engine/db/database.ts'
 import { killedAfter } from '../db/killed-driver.ts'
 import { fusion, runProcess } from '../support/cli.ts'
 import { type ListeningGateway, listen } from '../support/gateway.ts'

@@ -1,17 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import {
-  appendFileSync,
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { appendFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { linkPackages } from '../support/copy.ts'
 import { type CodeBlock, projectRoot, readBlocks } from '../support/docs.ts'
 
 let copy: string
@@ -20,7 +12,7 @@ beforeAll(() => {
   const ignored = new Set(['.git', 'data'].map((name) => path.join(projectRoot, name)))
   const isIgnored = (file: string) => ignored.has(file) || path.basename(file) === 'node_modules'
   cpSync(projectRoot, copy, { recursive: true, filter: (file) => !isIgnored(file) })
-  symlinkSync(path.join(projectRoot, 'node_modules'), path.join(copy, 'node_modules'))
+  linkPackages(copy)
 })
 afterAll(() => rmSync(copy, { recursive: true }))
 

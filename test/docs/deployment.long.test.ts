@@ -195,7 +195,9 @@ describe('the Dockerfile', () => {
     ])
     expect(lines.join('\n')).toMatch(/HEALTHCHECK [^\n]*\\\n +CMD \["node", "--eval", ".*\/health/)
     const ignored = readFileSync(path.join(projectRoot, '.dockerignore'), 'utf8').split('\n')
-    expect(ignored).toEqual(expect.arrayContaining(['**/node_modules', '.git', 'data', 'src/engine/db/generated']))
+    expect(ignored).toEqual(
+      expect.arrayContaining(['**/node_modules', '.git', 'data', 'packages/database/src/generated']),
+    )
     // Passwords, and the backups and exports that docs/operating.md writes.
     expect(ignored).toEqual(expect.arrayContaining(['**/.env*', '**/*.tar.gz', '**/*.ndjson']))
   })

@@ -6,6 +6,8 @@ import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { loadTrustedIssuers } from '@fusion-gateway/auth'
+import { createRateLimit } from '@fusion-gateway/limits'
 import { parse } from 'graphql'
 import { createClient } from 'graphql-ws'
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, SignJWT } from 'jose'
@@ -15,14 +17,14 @@ import { parse as parseYaml } from 'yaml'
 import { createKey } from '../../src/domain/credential/key.service.ts'
 import { printSubgraphSchema } from '../../src/domain/schema.graphql.ts'
 import { userScopes } from '../../src/domain/scopes.ts'
-import { openTrustedIssuers } from '../../src/engine/auth/tokens/trusted-issuers.ts'
-import { createRateLimit } from '../../src/engine/limits/rate-limit.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { freePort } from '../support/cluster.ts'
 import { projectRoot, readBlocks, readPage } from '../support/docs.ts'
 import { subscribe } from '../support/events.ts'
 import { createOneOfEach, factoriesFor } from '../support/factories.ts'
 import { hasExample } from '../support/skip.ts'
+
+const { openTrustedIssuers } = await loadTrustedIssuers()
 
 const example = path.join(projectRoot, 'examples/supergraph')
 

@@ -8,14 +8,20 @@ import { projectRoot } from '../support/docs.ts'
 
 it('tools/house.ts counts files of src, and those that run for a request', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, ['tools/house.ts'], { cwd: projectRoot })
-  for (const name of ['lines of src', 'files of src', 'files with one importer', 'settings', 'commands'])
+  for (const name of [
+    'lines of src and packages',
+    'files of src and packages',
+    'files with one importer',
+    'settings',
+    'commands',
+  ])
     expect(stdout).toMatch(new RegExp(`^ +[1-9]\\d+  ${name}$`, 'm'))
   for (const name of ['user → accounts → profile', 'GET /users/{id}', 'createUser'])
     expect(stdout).toContain(`embedded, ${name}: `)
   const order = [
-    'src/engine/graphql/http/route.ts',
-    'src/engine/graphql/operation/execute.ts',
-    'src/engine/db/read/tree.ts',
+    'packages/http/src/graphql/route.ts',
+    'packages/gateway-kit/src/operation/execute.ts',
+    'packages/prisma-trees/src/read/tree.ts',
   ]
   const places = order.map((file) => stdout.indexOf(`  ${file}\n`))
   expect(places).toEqual(places.toSorted((one, other) => one - other))

@@ -17,13 +17,17 @@ function readTable() {
   }))
 }
 
+/** As the table names it: `packages/sql/src/sql.ts` ⇒ `/sql/sql.ts`. */
+const placeOf = (file: string) => file.replace(/^packages(\/[\w-]+)\/src/, '$1')
+
 it('architecture.md lists every file that keeps values between uses', () => {
   const listed = readTable().flatMap(({ files }) => files)
-  const keeping = globSync('src/**/*.ts', { cwd: root, exclude: ['src/engine/db/generated/**'] }).filter((file) =>
-    /new (?:LRUCache|WeakMap|WeakSet)\b/.test(readFileSync(path.join(root, file), 'utf8')),
-  )
+  const keeping = globSync(['src/**/*.ts', 'packages/*/src/**/*.ts'], {
+    cwd: root,
+    exclude: ['packages/database/src/generated/**'],
+  }).filter((file) => /new (?:LRUCache|WeakMap|WeakSet)\b/.test(readFileSync(path.join(root, file), 'utf8')))
   expect(keeping.length).toBeGreaterThan(10)
-  expect(keeping.filter((file) => !listed.some((name) => file.endsWith(`/${name}`)))).toEqual([])
+  expect(keeping.filter((file) => !listed.some((name) => placeOf(file).endsWith(`/${name}`)))).toEqual([])
 })
 
 it('each file and each test of the table exists', () => {
@@ -31,7 +35,10 @@ it('each file and each test of the table exists', () => {
   expect(rows.length).toBeGreaterThan(25)
   for (const { files, tests } of rows) {
     expect(tests).not.toEqual([])
-    for (const file of files) expect(globSync(`src/**/${file}`, { cwd: root }), file).not.toEqual([])
+    for (const file of files)
+      expect(globSync([`src/**/${file}`, `packages/${file.replace('/', '/src/')}`], { cwd: root }), file).not.toEqual(
+        [],
+      )
     for (const test of tests) expect(globSync(`test/${test}*.test.ts`, { cwd: root }), test).not.toEqual([])
   }
 })

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
+import { limitNames } from '@fusion-gateway/base'
 import { expect, it } from 'vitest'
 import { environment } from '../../src/config.ts'
-import { limitNames } from '../../src/engine/limit-names.ts'
 
 const root = path.resolve(import.meta.dirname, '../..')
 const page = readFileSync(path.join(root, 'docs/limits.md'), 'utf8')
@@ -32,6 +32,9 @@ it('docs/limits.md names variables that exist', () => {
 
 it('docs/limits.md names files that exist', () => {
   for (const file of wordsOf(5)) {
-    expect(existsSync(path.join(root, file.startsWith('src/') ? file : `src/engine/${file}`)), file).toBe(true)
+    expect(
+      existsSync(path.join(root, file.startsWith('src/') ? file : `packages/${file.replace('/', '/src/')}`)),
+      file,
+    ).toBe(true)
   }
 })

@@ -10,7 +10,7 @@ let copy: string
 beforeAll(() => {
   copy = mkdtempSync(path.join(tmpdir(), 'fusion-production-'))
   const files = ['package.json', 'package-lock.json', 'tsconfig.json', 'schema.graphql', 'README.md']
-  for (const name of [...files, 'bin', 'docs', 'prisma', 'src']) {
+  for (const name of [...files, 'bin', 'docs', 'packages', 'prisma', 'src']) {
     cpSync(path.join(projectRoot, name), path.join(copy, name), { recursive: true })
   }
   // Hard links are quick. They do not work between file systems.

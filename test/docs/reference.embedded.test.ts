@@ -9,7 +9,9 @@ import { projectRoot, readBlocks, readPage } from '../support/docs.ts'
 
 const { schema } = schemas
 
-const pages = globSync(['*.md', 'docs/**/*.md', 'bench/*.md', 'examples/*/*.md'], { cwd: projectRoot })
+const pages = globSync(['*.md', 'docs/**/*.md', 'bench/*.md', 'examples/*/*.md', 'packages/*/README.md'], {
+  cwd: projectRoot,
+})
 
 /** The variables that a process reads. */
 const variables = Object.keys(environment.shape)
@@ -47,18 +49,22 @@ describe('the documentation', () => {
   it('names only files that exist', () => {
     for (const page of pages.filter((name) => name !== 'CHANGELOG.md' && name !== 'CONTRIBUTING.md')) {
       for (const [, file = ''] of readPage(page).matchAll(
-        /`((?:src|test|bench|tools|prisma|examples|deploy)\/[\w./-]+)`/g,
+        /`((?:src|packages|test|bench|tools|prisma|examples|deploy)\/[\w./-]+)`/g,
       )) {
-        // The pages of the examples name files of their own folder.
-        const folders = page.startsWith('examples/') ? [path.dirname(page), '.'] : ['.']
+        // The pages of examples and packages name files of their own folder.
+        const folders = /^(examples|packages)\//.test(page) ? [path.dirname(page), '.'] : ['.']
         const places = folders.map((folder) => path.join(projectRoot, folder, file))
-        expect(places.some(existsSync), `${page}: ${file}`).toBe(true)
+        // Tests are named without their suffixes.
+        const found = file.startsWith('test/')
+          ? globSync(places.map((place) => `${place}*`))
+          : places.filter(existsSync)
+        expect(found, `${page}: ${file}`).not.toEqual([])
       }
     }
   })
 
   it('exists where the source refers to it', () => {
-    for (const file of globSync('{src,test,bench}/**/*.{ts,js}', { cwd: projectRoot })) {
+    for (const file of globSync('{src,packages,test,bench}/**/*.{ts,js}', { cwd: projectRoot })) {
       if (file.includes('node_modules') || file.includes('generated')) continue
       for (const [page] of readPage(file).matchAll(/docs\/[\w/-]+\.md/g)) {
         expect(existsSync(path.join(projectRoot, page)), `${file}: ${page}`).toBe(true)
@@ -87,10 +93,12 @@ describe('the documentation', () => {
   })
 
   it('lists every dependency', () => {
+    const own = globSync('packages/*/package.json', { cwd: projectRoot }).map((file) => JSON.parse(readPage(file)))
     const { dependencies, devDependencies } = packageJson
-    expect(firstColumn('docs/dependencies.md').toSorted()).toEqual(
-      [...Object.keys(dependencies), ...Object.keys(devDependencies)].toSorted(),
-    )
+    const lists = [...own, { dependencies }, { dependencies: devDependencies }].map((list) => list.dependencies)
+    const names = new Set(lists.flatMap((list) => Object.keys(list)))
+    const others = [...names].filter((name) => !own.some((one) => one.name === name))
+    expect(firstColumn('docs/dependencies.md').toSorted()).toEqual(others.toSorted())
   })
 
   it.each(pages.flatMap((page) => readBlocks(page).filter(({ language }) => language === 'graphql')))(

@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { buildVersion } from '@fusion-gateway/base'
 import { afterAll, expect, it } from 'vitest'
-import { buildVersion } from '../../src/engine/telemetry/build-version.ts'
 import { findMissing } from '../../tools/release/missing.ts'
 import { setVersion } from '../../tools/release/places.ts'
 import { createEmptyDir } from '../support/data-dir.ts'

@@ -119,7 +119,7 @@ describe.skipIf(!hasServer)('package.json', () => {
     await expect.poll(() => output, { timeout: 60_000 }).toContain('Server listening at')
 
     // As after `npm ci --ignore-scripts`.
-    rmSync(path.join(clone, 'src/engine/db/generated'), { recursive: true })
+    rmSync(path.join(clone, 'packages/database/src/generated'), { recursive: true })
     const failure = await run(process.execPath, ['bin/fusion.js', 'serve'], { cwd: clone, env }).catch((error) => error)
     expect(failure).toMatchObject({
       code: 1,

@@ -1,7 +1,8 @@
 import { setTimeout } from 'node:timers/promises'
+import { dataModel } from '@fusion-gateway/database'
+import { insertRows } from '@fusion-gateway/prisma-trees'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createEventLog } from '../../src/domain/event/event-log.ts'
-import { insertRows } from '../../src/engine/db/write/insert.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { settleEvents } from '../support/events.ts'
 import { factoriesFor } from '../support/factories.ts'
@@ -215,7 +216,7 @@ describe('the event log', () => {
     const events = await eventsOf(async () => {
       const user = await make.user()
       await make.profile(await make.account(user.id))
-      await insertRows(app.database.sql, 'User', [
+      await insertRows(app.database.sql, dataModel('User'), [
         { tenantAppId: tenant.tenantAppId, id: 'usr_bulk_1', name: 'A', email: 'a', updatedAt: new Date() },
         { tenantAppId: tenant.tenantAppId, id: 'usr_bulk_2', name: 'B', email: 'b', updatedAt: new Date() },
       ])

@@ -1,5 +1,6 @@
+import { dataModel } from '@fusion-gateway/database'
+import type { Column, Model } from '@fusion-gateway/prisma-trees'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Column, dataModel, type Model } from '../../src/engine/db/data-model.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { factoriesFor } from '../support/factories.ts'
 import { isDistributed } from '../support/postgresql.ts'

@@ -1,7 +1,8 @@
+import { dataModel } from '@fusion-gateway/database'
+import { createRateLimit } from '@fusion-gateway/limits'
+import { insertRows } from '@fusion-gateway/prisma-trees'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { maxEvents } from '../../src/domain/event/new-events.ts'
-import { insertRows } from '../../src/engine/db/write/insert.ts'
-import { createRateLimit } from '../../src/engine/limits/rate-limit.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { addressOf, type EventStream, settleEvents, subscribe } from '../support/events.ts'
 import { factoriesFor } from '../support/factories.ts'
@@ -60,8 +61,8 @@ describe('subscription { events }', () => {
       email: 'a',
       updatedAt: new Date(),
     }))
-    await insertRows(app.database.sql, 'User', users.slice(0, 300))
-    await insertRows(app.database.sql, 'User', users.slice(300))
+    await insertRows(app.database.sql, dataModel('User'), users.slice(0, 300))
+    await insertRows(app.database.sql, dataModel('User'), users.slice(300))
     const second = await follow({ after: id })
     const received: string[] = []
     while (received.length < users.length) received.push((await nextEvent(second)).resourceId)
@@ -86,7 +87,7 @@ describe('subscription { events }', () => {
       email: 'a',
       updatedAt: new Date(),
     }))
-    await insertRows(app.database.sql, 'User', users)
+    await insertRows(app.database.sql, dataModel('User'), users)
     await settleEvents(app)
     const stream = await subscribe(await addressOf(limited), own.key, query, {
       after: data.events.nodes[0].id,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { openDatabase } from '../../src/engine/db/database.ts'
+import { openDatabase } from '../../src/database.ts'
 import { waitForDatabase } from '../../src/server/run-process.ts'
 import { fusion, startCommand } from '../support/cli.ts'
 import { type CommandDatabase, createCommandDatabase } from '../support/command-database.ts'

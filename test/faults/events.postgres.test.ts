@@ -1,6 +1,6 @@
+import { type RateLimit, unlimited } from '@fusion-gateway/limits'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { type RateLimit, unlimited } from '../../src/engine/limits/rate-limit.ts'
 import { type RunningGateway, startGateway } from '../support/cli.ts'
 import { type Cluster, canCreateClusters, createCluster } from '../support/cluster.ts'
 import { type EventStream, subscribe } from '../support/events.ts'

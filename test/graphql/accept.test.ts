@@ -1,5 +1,5 @@
+import { negotiate, subscriptionProtocol } from '@fusion-gateway/gateway-kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { negotiate, subscriptionProtocol } from '../../src/engine/graphql/http/negotiate.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 
 let app: TestApp

@@ -1,4 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { Viewer } from '@fusion-gateway/auth'
+import {
+  createContext,
+  createPreparer,
+  executeOperation,
+  hasScopes,
+  type PreparedOperation,
+} from '@fusion-gateway/gateway-kit'
+import { createMetrics } from '@fusion-gateway/telemetry'
 import fc from 'fast-check'
 import {
   type GraphQLArgument,
@@ -13,15 +22,6 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { schemas } from '../../src/domain/schema.graphql.ts'
 import { scopes } from '../../src/domain/scopes.ts'
-import type { Viewer } from '../../src/engine/auth/viewer.ts'
-import { createContext } from '../../src/engine/context.ts'
-import { executeOperation } from '../../src/engine/graphql/operation/execute.ts'
-import {
-  createPreparer,
-  hasScopes,
-  type PreparedOperation,
-} from '../../src/engine/graphql/operation/prepare/prepare.ts'
-import { createMetrics } from '../../src/engine/telemetry/metrics.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { createOneOfEach } from '../support/factories.ts'
 import { runs } from '../support/runs.ts'

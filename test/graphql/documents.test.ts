@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { createDocumentFinder, readTrustedDocuments, type TrustedDocuments } from '@fusion-gateway/gateway-kit'
 import {
   buildClientSchema,
   buildSchema,
@@ -13,8 +14,6 @@ import {
 } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { schemas } from '../../src/domain/schema.graphql.ts'
-import { createDocumentFinder } from '../../src/engine/graphql/http/params.ts'
-import { readTrustedDocuments, type TrustedDocuments } from '../../src/engine/graphql/http/trusted-documents.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { projectRoot, readPage } from '../support/docs.ts'
 

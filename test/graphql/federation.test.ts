@@ -1,9 +1,9 @@
+import type { Scope } from '@fusion-gateway/base'
 import { composeServices } from '@theguild/federation-composition'
 import { buildSchema, parse, printSchema } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createKey } from '../../src/domain/credential/key.service.ts'
 import { printSubgraphSchema } from '../../src/domain/schema.graphql.ts'
-import type { Scope } from '../../src/engine/auth/scopes.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { createOneOfEach, factoriesFor } from '../support/factories.ts'
 

@@ -1,6 +1,6 @@
+import { selectColumns } from '@fusion-gateway/prisma-trees'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { seedTenant } from '../../src/domain/seed/seed.ts'
-import { selectColumns } from '../../src/engine/db/read/columns.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 
 let app: TestApp

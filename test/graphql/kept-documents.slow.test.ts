@@ -1,7 +1,7 @@
+import { createPreparer } from '@fusion-gateway/gateway-kit'
+import { createMetrics } from '@fusion-gateway/telemetry'
 import { expect, it } from 'vitest'
 import { schemas } from '../../src/domain/schema.graphql.ts'
-import { createPreparer } from '../../src/engine/graphql/operation/prepare/prepare.ts'
-import { createMetrics } from '../../src/engine/telemetry/metrics.ts'
 
 const create = () => createPreparer({ schemas, introspection: true, metrics: createMetrics() })
 

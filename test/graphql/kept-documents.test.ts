@@ -1,7 +1,7 @@
+import { createDocumentCache, createPreparer } from '@fusion-gateway/gateway-kit'
+import { createMetrics } from '@fusion-gateway/telemetry'
 import { expect, it } from 'vitest'
 import { schemas } from '../../src/domain/schema.graphql.ts'
-import { createDocumentCache, createPreparer } from '../../src/engine/graphql/operation/prepare/prepare.ts'
-import { createMetrics } from '../../src/engine/telemetry/metrics.ts'
 
 /** Keeps a tenth of what the process keeps. The slow variant of this file fills a whole cache. */
 const create = () => {

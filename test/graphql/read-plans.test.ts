@@ -1,10 +1,10 @@
+import type { Scope } from '@fusion-gateway/base'
+import type { Branch } from '@fusion-gateway/prisma-trees'
+import { oldestFirst } from '@fusion-gateway/prisma-trees'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { accountsOfUser } from '../../src/domain/account/account.ts'
 import { createKey } from '../../src/domain/credential/key.service.ts'
 import { seedTenant } from '../../src/domain/seed/seed.ts'
-import type { Scope } from '../../src/engine/auth/scopes.ts'
-import { oldestFirst } from '../../src/engine/db/read/order.ts'
-import type { Branch } from '../../src/engine/db/read/relation.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 
 let app: TestApp
@@ -135,7 +135,13 @@ describe('a plan reads only what the operation can show', () => {
     const branches: Branch[] = [
       { parent: 'User', from: 'id', relation: accountsOfUser, fields: undefined, branches: [] },
     ]
-    const { rows, levels } = await app.database.reads.list(app.database.sql, 'User', tenant, request, { branches })
+    const { rows, levels } = await app.database.reads.list(
+      app.database.sql,
+      'User',
+      { id: tenant.tenantAppId },
+      request,
+      { branches },
+    )
     expect([rows.length, levels[0]?.rows.length, levels[0]?.keys.size]).toEqual([3, 2 * 3, 2])
   })
 

@@ -1,6 +1,6 @@
+import { createRateLimit } from '@fusion-gateway/limits'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createKey, revokeKey } from '../../src/domain/credential/key.service.ts'
-import { createRateLimit } from '../../src/engine/limits/rate-limit.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { addressOf, type EventStream, subscribe } from '../support/events.ts'
 import { factoriesFor } from '../support/factories.ts'

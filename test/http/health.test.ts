@@ -1,6 +1,6 @@
+import { measureReadiness } from '@fusion-gateway/telemetry'
 import { Registry } from '@prometheus-io/client'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { measureReadiness } from '../../src/engine/telemetry/measure.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 
 let app: TestApp

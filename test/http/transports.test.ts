@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
+import { apolloMultipart } from '@fusion-gateway/gateway-kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { apolloMultipart } from '../../src/engine/graphql/http/negotiate.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { addressOf } from '../support/events.ts'
 import { openSocket } from '../support/web-socket.ts'

@@ -1,8 +1,8 @@
+import { deployMigrations } from '@fusion-gateway/migrate'
 import { expect, it } from 'vitest'
+import { openDatabase } from '../../src/database.ts'
 import { createServices } from '../../src/domain/services.ts'
 import { createTenant } from '../../src/domain/tenant/tenant.service.ts'
-import { openDatabase } from '../../src/engine/db/database.ts'
-import { deployMigrations } from '../../src/engine/db/migrations/migrations.ts'
 import { settings } from '../support/settings.ts'
 
 it('jobs are cancelled and counted on the first start of the embedded database, which began without tables', async () => {

@@ -1,12 +1,10 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
+import { createLookup, createPrivateNetworks, readRetryAfter } from '@fusion-gateway/network'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createFetchContent, fetchLimited, readFeed } from '../../src/domain/job/handlers/fetch-content.ts'
 import type { JobHandler } from '../../src/domain/job/worker/handler.ts'
-import { createLookup } from '../../src/engine/network/lookup.ts'
-import { createPrivateNetworks } from '../../src/engine/network/private-networks.ts'
-import { readRetryAfter } from '../../src/engine/network/retry-after.ts'
 
 const servers: Server[] = []
 afterEach(() => {

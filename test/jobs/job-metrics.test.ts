@@ -1,6 +1,6 @@
+import { createMetrics } from '@fusion-gateway/telemetry'
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
 import { measureJobs } from '../../src/domain/job/store/job-store.ts'
-import { createMetrics } from '../../src/engine/telemetry/metrics.ts'
 import { leaseLost } from '../../src/server/start-work.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { jobClient, present } from '../support/jobs.ts'

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
+import type { JobStatus } from '@fusion-gateway/database'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { JobStatus } from '../../src/engine/db/generated/prisma/enums.ts'
 import { leaseLost } from '../../src/server/start-work.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { jobClient, present } from '../support/jobs.ts'

@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
+import { createConcurrencyLimit, createFairQueues } from '@fusion-gateway/limits'
 import { describe, expect, it } from 'vitest'
-import { createConcurrencyLimit } from '../../src/engine/limits/concurrency.ts'
-import { createFairQueues } from '../../src/engine/limits/fair-queue.ts'
 
 /** The key of a tenant, one of its own by default. */
 const keyOf = (tenantAppId: string, keyId = 'key') => ({ tenantAppId, keyId })

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
+import { removeExpiredResponses } from '@fusion-gateway/gateway-kit'
+import type { Sql } from '@fusion-gateway/sql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createKey } from '../../src/domain/credential/key.service.ts'
-import type { Sql } from '../../src/engine/db/sql.ts'
-import { removeExpiredResponses } from '../../src/engine/idempotency/idempotency.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { isDistributed } from '../support/postgresql.ts'
 

@@ -1,14 +1,20 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import {
+  createRateLimit,
+  createRecentWrites,
+  loadRedis,
+  type RateLimit,
+  type RedisConnection,
+} from '@fusion-gateway/limits'
+import { createMetrics } from '@fusion-gateway/telemetry'
 import { createClient } from '@redis/client'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { createRateLimit, type RateLimit } from '../../src/engine/limits/rate-limit.ts'
-import { createRecentWrites } from '../../src/engine/limits/recent-writes.ts'
-import { connectToRedis, type RedisConnection } from '../../src/engine/limits/redis.ts'
-import { createMetrics } from '../../src/engine/telemetry/metrics.ts'
 import { freePort } from '../support/cluster.ts'
 import { startProxy, type TcpProxy } from '../support/proxy.ts'
 import { isRedisRunning, redisPort } from '../support/redis.ts'
+
+const { connectToRedis } = await loadRedis()
 
 const hasServer = spawnSync('redis-server', ['--version']).status === 0
 

@@ -1,7 +1,7 @@
+import { createRateLimit } from '@fusion-gateway/limits'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createKey } from '../../src/domain/credential/key.service.ts'
 import { userScopes } from '../../src/domain/scopes.ts'
-import { createRateLimit } from '../../src/engine/limits/rate-limit.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { addressOf } from '../support/events.ts'
 import { factoriesFor } from '../support/factories.ts'

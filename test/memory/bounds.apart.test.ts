@@ -1,10 +1,10 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import type { OperationRequest } from '@fusion-gateway/gateway-kit'
+import { createResponseMemory, type ResponseMemoryOptions } from '@fusion-gateway/gateway-kit'
+import { createFairQueues } from '@fusion-gateway/limits'
+import { createMetrics } from '@fusion-gateway/telemetry'
 import { expect, it } from 'vitest'
-import type { OperationRequest } from '../../src/engine/graphql/operation/execute.ts'
-import { createResponseMemory, type ResponseMemoryOptions } from '../../src/engine/graphql/operation/response-memory.ts'
-import { createFairQueues } from '../../src/engine/limits/fair-queue.ts'
-import { createMetrics } from '../../src/engine/telemetry/metrics.ts'
 
 // The memory by itself: a gateway would take minutes for so many requests. In a process of its own: the memory that
 // earlier files have left would be freed meanwhile.

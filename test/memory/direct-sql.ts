@@ -1,5 +1,5 @@
+import type { Database } from '@fusion-gateway/database'
 import pg from 'pg'
-import type { Database } from '../../src/engine/db/database.ts'
 
 /** Sends a statement of a transaction. Returns its rows. */
 export type Query = (sql: string, values?: readonly (string | number)[]) => Promise<Record<string, unknown>[]>

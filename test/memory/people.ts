@@ -1,7 +1,7 @@
+import type { Database } from '@fusion-gateway/database'
 import { createKey } from '../../src/domain/credential/key.service.ts'
 import { scopes } from '../../src/domain/scopes.ts'
 import { createTenant } from '../../src/domain/tenant/tenant.service.ts'
-import type { Database } from '../../src/engine/db/database.ts'
 import type { DirectSql, Query } from './direct-sql.ts'
 import { Numbers } from './numbers.ts'
 

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { openDatabase } from '../../src/engine/db/database.ts'
+import { openDatabase } from '../../src/database.ts'
 import { type RunningGateway, startGateway } from '../support/cli.ts'
 import { type Cluster, createCluster } from '../support/cluster.ts'
 import { migrate, roleOf } from '../support/migrate.ts'

@@ -1,10 +1,9 @@
+import { dataModel, getDatamodel } from '@fusion-gateway/database'
+import { metadataOf, treesPlugin } from '@fusion-gateway/pothos-trees'
 import SchemaBuilder from '@pothos/core'
 import type { GraphQLObjectType } from 'graphql'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { schemas } from '../../src/domain/schema.graphql.ts'
-import { getDatamodel } from '../../src/engine/db/generated/pothos.ts'
-import { metadataOf } from '../../src/engine/graphql/schema/field-metadata.ts'
-import TreesPlugin from '../../src/engine/graphql/schema/trees-plugin.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 
 let app: TestApp
@@ -38,8 +37,9 @@ it('a route that selects a deprecated field says so, and until when the field st
 it('the schema has the reason and the days of a declared deprecation, and none without days', () => {
   // A builder of its own: the gateway's has no such type.
   const builder = new SchemaBuilder<{ DefaultFieldNullability: false }>({
-    plugins: [TreesPlugin],
+    plugins: [treesPlugin],
     defaultFieldNullability: false,
+    trees: { model: dataModel },
     prisma: { client: () => expect.fail('no database'), dmmf: getDatamodel() },
   })
   const type = builder.objectRef<object>('Aged').implement({

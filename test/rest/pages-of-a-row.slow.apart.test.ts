@@ -1,5 +1,5 @@
+import { id, integer } from '@fusion-gateway/input'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { id, integer } from '../../src/engine/input/rules.ts'
 import type { Route } from '../../src/rest/route.ts'
 import { routes } from '../../src/rest/routes.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'

@@ -1,5 +1,5 @@
+import { openDatabase } from '../../src/database.ts'
 import { createKey } from '../../src/domain/credential/key.service.ts'
-import { openDatabase } from '../../src/engine/db/database.ts'
 import type { Cluster } from '../support/cluster.ts'
 import { migrate, roleOf } from '../support/migrate.ts'
 import { locationOf } from '../support/settings.ts'

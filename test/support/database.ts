@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import { createDatabase, type Database, type DatabaseOptions } from '@fusion-gateway/database'
+import { createEmbeddedDriver, createPglite } from '@fusion-gateway/embedded'
+import type { StatementObserver } from '@fusion-gateway/sql'
+import { openPostgres } from '@fusion-gateway/sql'
 import { inject } from 'vitest'
-import { createDatabase, type Database, type DatabaseOptions } from '../../src/engine/db/database.ts'
-import { createEmbeddedDriver, createPglite } from '../../src/engine/db/embedded/embedded.ts'
-import { openPostgres } from '../../src/engine/db/postgres/postgres.ts'
-import type { StatementObserver } from '../../src/engine/db/sql.ts'
 import {
   createDatabaseOfOwner,
   databaseUrl,

@@ -1,10 +1,10 @@
+import type { Prisma } from '@fusion-gateway/database'
 import { accountIds } from '../../src/domain/account/account.ts'
 import { jobIds } from '../../src/domain/job/job.ts'
 import { emailRecordIds } from '../../src/domain/profile/email-record.ts'
 import { profileIds } from '../../src/domain/profile/profile.ts'
 import { userIds } from '../../src/domain/user/user.ts'
 import { webhookIds } from '../../src/domain/webhook/webhook.ts'
-import type { Prisma } from '../../src/engine/db/generated/prisma/client.ts'
 import type { TestApp, TestTenant } from './app.ts'
 
 type Given<Input> = Partial<Omit<Input, 'tenantAppId'>>

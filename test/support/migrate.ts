@@ -1,6 +1,6 @@
-import { type Database, openDatabase } from '../../src/engine/db/database.ts'
-import { grantsFor } from '../../src/engine/db/migrations/grants.ts'
-import { deployMigrations } from '../../src/engine/db/migrations/migrations.ts'
+import type { Database } from '@fusion-gateway/database'
+import { deployMigrations, grantsFor } from '@fusion-gateway/migrate'
+import { openDatabase } from '../../src/database.ts'
 import { locationOf } from './settings.ts'
 
 /** The role in a URL. */

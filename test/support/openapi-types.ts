@@ -1,7 +1,7 @@
+import { createPreparer } from '@fusion-gateway/gateway-kit'
+import { createMetrics } from '@fusion-gateway/telemetry'
 import openapiTypescript, { astToString, type OpenAPI3 } from 'openapi-typescript'
 import { schemas } from '../../src/domain/schema.graphql.ts'
-import { createPreparer } from '../../src/engine/graphql/operation/prepare/prepare.ts'
-import { createMetrics } from '../../src/engine/telemetry/metrics.ts'
 import { createOpenApiDocument } from '../../src/rest/openapi/document.ts'
 
 /** The content of /openapi.json under this host. */

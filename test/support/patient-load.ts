@@ -1,5 +1,5 @@
-import type { HttpTimeouts } from '../../src/engine/http/server/server-options.ts'
-import type { LoadLimits } from '../../src/engine/limits/concurrency.ts'
+import type { HttpTimeouts } from '@fusion-gateway/http'
+import type { LoadLimits } from '@fusion-gateway/limits'
 import { settings } from './settings.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { PGlite } from '@electric-sql/pglite'
+import { createPglite } from '@fusion-gateway/embedded'
 import { inject } from 'vitest'
-import { createPglite } from '../../src/engine/db/embedded/embedded.ts'
 
 /** An open embedded database in memory, and what its catalog was when it was new. */
 interface Kept {

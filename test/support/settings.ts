@@ -1,5 +1,5 @@
+import type { DatabaseLocation, PoolSettings } from '@fusion-gateway/sql'
 import { readConfig } from '../../src/config.ts'
-import type { DatabaseLocation, PoolSettings } from '../../src/engine/db/location.ts'
 
 /** The settings of a process without environment variables. */
 export const settings = readConfig({})

@@ -1,5 +1,5 @@
+import type { TenantApp } from '@fusion-gateway/database'
 import { createServices } from '../../src/domain/services.ts'
-import type { TenantApp } from '../../src/engine/db/generated/prisma/client.ts'
 import { beginSnapshot, exportTenant } from '../../src/transfer/export.ts'
 import { importFile, type Rejection } from '../../src/transfer/import.ts'
 import { type TestDatabase, withNewSessions } from './database.ts'

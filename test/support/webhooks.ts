@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { unlimited } from '../../src/engine/limits/rate-limit.ts'
+import { unlimited } from '@fusion-gateway/limits'
 import { type StartDeliveriesOptions, startDeliveries } from '../../src/server/start-deliveries.ts'
 import type { TestApp, TestTenant } from './app.ts'
 import { settings } from './settings.ts'

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
+import { createLogBuffer } from '@fusion-gateway/telemetry'
 import { describe, expect, it, vi } from 'vitest'
-import { createLogBuffer } from '../../src/engine/telemetry/log-buffer.ts'
 
 /** A sink that fails on demand, and the buffer in front of it. */
 function createBuffer({ maxBytes = 1_000 } = {}) {

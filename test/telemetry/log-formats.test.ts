@@ -1,6 +1,6 @@
+import { createLogger } from '@fusion-gateway/telemetry'
 import { describe, expect, it } from 'vitest'
 import { readConfig } from '../../src/config.ts'
-import { createLogger } from '../../src/engine/telemetry/logger.ts'
 import { startTestApp } from '../support/app.ts'
 
 type Format = ReturnType<typeof readConfig>['logFormat']

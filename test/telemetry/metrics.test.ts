@@ -1,7 +1,7 @@
+import { createRateLimit } from '@fusion-gateway/limits'
+import { countPointsByKey, createMetrics } from '@fusion-gateway/telemetry'
 import { Registry } from '@prometheus-io/client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createRateLimit } from '../../src/engine/limits/rate-limit.ts'
-import { countPointsByKey, createMetrics } from '../../src/engine/telemetry/metrics.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { createOneOfEach } from '../support/factories.ts'
 

@@ -3,11 +3,13 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
+import { loadTracing } from '@fusion-gateway/telemetry'
 import { ExportResultCode } from '@opentelemetry/core'
 import { type ReadableSpan, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { readConfig } from '../../src/config.ts'
-import { createOtlpExporter } from '../../src/engine/telemetry/tracing.ts'
+
+const { createOtlpExporter } = await loadTracing()
 
 const closers: (() => void)[] = []
 afterEach(() => {

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
+import { createLogger, createReadableLog } from '@fusion-gateway/telemetry'
 import { expect, it } from 'vitest'
-import { createLogger, createReadableLog } from '../../src/engine/telemetry/logger.ts'
 
 /** Writes to a log and returns the lines that a person reads. */
 function linesOf(write: (log: ReturnType<typeof createLogger>) => void): string {

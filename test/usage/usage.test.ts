@@ -1,7 +1,7 @@
+import type { Caller } from '@fusion-gateway/telemetry'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { maxOperations } from '../../src/domain/usage/usage-counts.ts'
 import { writeUsage } from '../../src/domain/usage/write-usage.ts'
-import type { Caller } from '../../src/engine/telemetry/usage.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 
 let app: TestApp

@@ -1,7 +1,7 @@
+import { createRateLimit } from '@fusion-gateway/limits'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createKey, revokeKey, rotateKey } from '../../src/domain/credential/key.service.ts'
-import { createRateLimit } from '../../src/engine/limits/rate-limit.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { settleEvents } from '../support/events.ts'
 import { factoriesFor } from '../support/factories.ts'

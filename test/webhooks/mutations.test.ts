@@ -1,6 +1,6 @@
+import { createKeyRing } from '@fusion-gateway/auth'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createKey } from '../../src/domain/credential/key.service.ts'
-import { createKeyRing } from '../../src/engine/secrets/key-ring.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { startDeliveriesOf, webhookClient } from '../support/webhooks.ts'
 

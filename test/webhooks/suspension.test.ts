@@ -1,7 +1,7 @@
+import { createValidKeys } from '@fusion-gateway/auth'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { resumeTenant, suspendTenant } from '../../src/domain/tenant/suspend-tenant.ts'
 import { createAttempt } from '../../src/domain/webhook/delivery/attempt.ts'
-import { createValidKeys } from '../../src/engine/auth/api-keys.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { settleEvents } from '../support/events.ts'
 import { factoriesFor } from '../support/factories.ts'

@@ -1,8 +1,8 @@
 // Writes the version of this build into the package of the clients: npm leaves the commit out of a version.
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { buildVersion } from '@fusion-gateway/base'
 import clientPackage from '../../clients/package.json' with { type: 'json' }
-import { buildVersion } from '../../src/engine/telemetry/build-version.ts'
 
 const file = path.resolve(import.meta.dirname, '../../clients/dist/version.js')
 const text = readFileSync(file, 'utf8')

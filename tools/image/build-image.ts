@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { buildVersion } from '../../src/engine/telemetry/build-version.ts'
+import { buildVersion } from '@fusion-gateway/base'
 import { provideBaseImage } from './base-image.ts'
 import { buildah } from './buildah.ts'
 import { type Image, projectRoot, readCommit } from './image.ts'

@@ -2,16 +2,17 @@ import path from 'node:path'
 import ts from 'typescript'
 
 /**
- * Finds the places in src/ that read or write an object under a name whose type is any text: `record[name]`,
- * `name in record`, `{ [name]: value } = record`, `Object.assign(record, others)`. If a caller chooses the name, then
- * `toString` finds what every object inherits, and `__proto__` is lost.
+ * Finds the places in src/ and packages/ that read or write an object under a name whose type is any text:
+ * `record[name]`, `name in record`, `{ [name]: value } = record`, `Object.assign(record, others)`. If a caller chooses
+ * the name, then `toString` finds what every object inherits, and `__proto__` is lost.
  */
 const root = path.resolve(import.meta.dirname, '../..')
 
 /**
  * No name comes from a caller here: rows have those of the data model; commands and documents, those of this project.
  */
-const exempt = /^src\/(engine\/own\.ts|engine\/db\/|cli\/|rest\/openapi\/|console\/)|^clients\/src\/apollo\.ts/
+const exempt =
+  /^packages\/(base\/src\/own\.ts|(sql|embedded|prisma-trees|database|migrate|citus)\/)|^src\/(cli\/|rest\/openapi\/|console\/)|^clients\/src\/apollo\.ts/
 
 const textFlags = ts.TypeFlags.StringLike | ts.TypeFlags.Any | ts.TypeFlags.Unknown
 
@@ -47,7 +48,7 @@ function createChecker(types: ts.TypeChecker) {
 
 const { config } = ts.readConfigFile(path.join(root, 'tsconfig.json'), ts.sys.readFile)
 const { fileNames, options } = ts.parseJsonConfigFileContent(
-  { ...config, include: ['src', 'clients/src'] },
+  { ...config, include: ['src', 'packages/*/src', 'clients/src'] },
   ts.sys,
   root,
 )
@@ -57,7 +58,7 @@ let found = 0
 
 for (const file of program.getSourceFiles()) {
   const name = path.relative(root, file.fileName)
-  if (!/^(src|clients\/src)\//.test(name) || exempt.test(name)) continue
+  if (!/^(src|packages\/[\w-]+\/src|clients\/src)\//.test(name) || exempt.test(name)) continue
   const visit = (node: ts.Node): void => {
     if (isFound(node)) {
       found += 1
@@ -70,6 +71,6 @@ for (const file of program.getSourceFiles()) {
 }
 
 if (found > 0) {
-  process.stderr.write(`\n${found} found. Use a Map, or own and recordOf of src/engine/own.ts.\n`)
+  process.stderr.write(`\n${found} found. Use a Map, or own and recordOf of packages/base/src/own.ts.\n`)
   process.exitCode = 1
 }

@@ -1,6 +1,6 @@
+import { OperatorError } from '@fusion-gateway/base'
+import { backUp, restore } from '@fusion-gateway/embedded'
 import { readConfig } from '../../config.ts'
-import { backUp, restore } from '../../engine/db/embedded/backup.ts'
-import { OperatorError } from '../../engine/errors.ts'
 import type { Io } from '../io.ts'
 
 export async function writeBackup(io: Io, file: string): Promise<void> {

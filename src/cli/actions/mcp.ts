@@ -1,6 +1,6 @@
+import { OperatorError } from '@fusion-gateway/base'
 import type { CallToolResult, ListToolsResult } from '@modelcontextprotocol/server'
 import { readConfig } from '../../config.ts'
-import { OperatorError } from '../../engine/errors.ts'
 import type { Io } from '../io.ts'
 
 /** Serves the tools of a gateway over the standard streams of this process. */

@@ -1,19 +1,19 @@
-import { readConfig } from '../../config.ts'
-import { findTenantOrId } from '../../domain/tenant/tenant.service.ts'
-import type { Database } from '../../engine/db/database.ts'
-import { distributeTables } from '../../engine/db/distribution/distribute-tables.ts'
-import { moveTenant } from '../../engine/db/distribution/move-tenant.ts'
-import { grantsFor } from '../../engine/db/migrations/grants.ts'
+import { OperatorError } from '@fusion-gateway/base'
+import { distributeTables, moveTenant } from '@fusion-gateway/citus'
+import type { Database } from '@fusion-gateway/database'
 import {
   contract,
+  createMissing,
   deployMigrations,
+  grantsFor,
+  partitionTables,
   readContractions,
   readMigrationStatus,
+  repair,
   requireMigrations,
-} from '../../engine/db/migrations/migrations.ts'
-import { createMissing, repair } from '../../engine/db/migrations/missing.ts'
-import { partitionTables } from '../../engine/db/partitions/partition-tables.ts'
-import { OperatorError } from '../../engine/errors.ts'
+} from '@fusion-gateway/migrate'
+import { readConfig } from '../../config.ts'
+import { findTenantOrId } from '../../domain/tenant/tenant.service.ts'
 import type { Io } from '../io.ts'
 import { patient, reportCopyTo, withDatabase } from './with-database.ts'
 

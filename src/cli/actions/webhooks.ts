@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { OperatorError } from '@fusion-gateway/base'
 import { type Client, createClient } from 'graphql-ws'
 import { WebSocket } from 'ws'
 import { readConfig } from '../../config.ts'
@@ -7,7 +8,6 @@ import type { SentEvent } from '../../domain/webhook/delivery/delivery-store.ts'
 import { payloadOf } from '../../domain/webhook/delivery/payload.ts'
 import { createSender, signMessage } from '../../domain/webhook/delivery/send.ts'
 import { generateSecret } from '../../domain/webhook/secrets.ts'
-import { OperatorError } from '../../engine/errors.ts'
 import type { Io } from '../io.ts'
 import { printTable } from './terminal.ts'
 

@@ -1,10 +1,11 @@
+import type { Database } from '@fusion-gateway/database'
+import { deployMigrations, requireMigrations } from '@fusion-gateway/migrate'
+import type { DatabaseLocation } from '@fusion-gateway/sql'
 import { readConfig } from '../../config.ts'
-import { type Database, type DatabaseOptions, openDatabase } from '../../engine/db/database.ts'
-import type { DatabaseLocation } from '../../engine/db/location.ts'
-import { deployMigrations, requireMigrations } from '../../engine/db/migrations/migrations.ts'
+import { type OpenOptions, openDatabase } from '../../database.ts'
 import type { Io } from '../io.ts'
 
-interface CommandOptions extends DatabaseOptions {
+interface CommandOptions extends OpenOptions {
   /**
    * How long a statement may take and wait for a connection, instead of the timeouts of requests, such as
    * DATABASE_STATEMENT_TIMEOUT.

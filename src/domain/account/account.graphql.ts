@@ -1,13 +1,19 @@
-import type { AccountStatus as AccountStatusRow } from '../../engine/db/generated/prisma/enums.ts'
-import { isStorableText } from '../../engine/db/storable.ts'
-import { builder } from '../../engine/graphql/schema/builder.ts'
-import type { EntityKey } from '../../engine/graphql/schema/federation.ts'
-import { withText } from '../../engine/graphql/schema/filter-fields.ts'
-import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
-import { listArgs, listCost, listQuery } from '../../engine/graphql/schema/related-list.ts'
-import { expectedUpdatedAt, ifUnchanged, inputWithId } from '../../engine/graphql/schema/write-field.ts'
+import type { AccountStatus as AccountStatusRow } from '@fusion-gateway/database'
+import type { EntityKey } from '@fusion-gateway/pothos-trees'
+import {
+  expectedUpdatedAt,
+  ifUnchanged,
+  inputWithId,
+  listArgs,
+  listCost,
+  listQuery,
+  withText,
+} from '@fusion-gateway/pothos-trees'
+import { isStorableText } from '@fusion-gateway/sql'
+import { builder } from '../builder.ts'
 import { defineLive } from '../event/live.graphql.ts'
 import { defineLiveList } from '../event/live-list.graphql.ts'
+import { Node, registerNode } from '../node.graphql.ts'
 import { User, UserFilter } from '../user/user.graphql.ts'
 import {
   findByPlatform,

@@ -1,5 +1,4 @@
-import { z } from 'zod'
-import { AccountStatus } from '../../engine/db/generated/prisma/enums.ts'
+import { AccountStatus } from '@fusion-gateway/database'
 import {
   atMost,
   expectedTime,
@@ -9,7 +8,8 @@ import {
   kept,
   text,
   upperCaseWord,
-} from '../../engine/input/rules.ts'
+} from '@fusion-gateway/input'
+import { z } from 'zod'
 
 /** The fields of an account that clients set, as the database stores them. */
 export const accountFields = { platform: upperCaseWord, platformAccountId: filledIndexedText, displayName: filledText }

@@ -1,21 +1,20 @@
-import type { z } from 'zod'
-import type { Context } from '../../engine/context.ts'
-import { dataModel } from '../../engine/db/data-model.ts'
-import type { Account } from '../../engine/db/generated/prisma/client.ts'
-import { selectColumns } from '../../engine/db/read/columns.ts'
-import type { Sql } from '../../engine/db/sql.ts'
-import { statement } from '../../engine/db/statement.ts'
-import { isPossibleId } from '../../engine/db/storable.ts'
-import { invalidField } from '../../engine/errors.ts'
-import { parseInput } from '../../engine/input/rules.ts'
+import { invalidField } from '@fusion-gateway/base'
+import type { Account } from '@fusion-gateway/database'
+import { dataModel } from '@fusion-gateway/database'
+import type { Context } from '@fusion-gateway/gateway-kit'
 import {
   deleteEach,
   type Outcome,
   outcomesOf,
+  parseInput,
   type TargetInput,
   writeEach,
   writeOne,
-} from '../../engine/input/write-each.ts'
+} from '@fusion-gateway/input'
+import { selectColumns } from '@fusion-gateway/prisma-trees'
+import type { Sql } from '@fusion-gateway/sql'
+import { isPossibleId, statement } from '@fusion-gateway/sql'
+import type { z } from 'zod'
 import { userNotFound } from '../user/user.service.ts'
 import { accountChange, accountLink } from './account.input.ts'
 import { accountIds } from './account.ts'

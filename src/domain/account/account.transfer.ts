@@ -1,9 +1,9 @@
+import type { Database } from '@fusion-gateway/database'
+import { AccountStatus, dataModel } from '@fusion-gateway/database'
+import { id, orNull, recordTime } from '@fusion-gateway/input'
+import { insertRows } from '@fusion-gateway/prisma-trees'
+import { lastTime } from '@fusion-gateway/sql'
 import { z } from 'zod'
-import type { Database } from '../../engine/db/database.ts'
-import { AccountStatus } from '../../engine/db/generated/prisma/enums.ts'
-import { lastTime } from '../../engine/db/storable.ts'
-import { insertRows } from '../../engine/db/write/insert.ts'
-import { id, orNull, recordTime } from '../../engine/input/rules.ts'
 import { RecordError, type Transfer } from '../resource.ts'
 import { userFields } from '../user/user.input.ts'
 import { accountFields } from './account.input.ts'
@@ -91,7 +91,7 @@ export const userTransfer: Transfer<UserRecord> = {
 async function writeUsers(database: Database, tenantAppId: string, users: readonly UserRecord[]): Promise<void> {
   const accounts = users.flatMap((user) => user.accounts.map((account, index) => ({ user, account, index })))
   const ids = accounts.map(({ account }) => account.id)
-  const existing = await database.reads.batch(database.sql, 'Account', 'id', { tenantAppId }, ids)
+  const existing = await database.reads.batch(database.sql, 'Account', 'id', { id: tenantAppId }, ids)
   const byId = new Map(existing.map((account) => [account.id, account]))
   for (const { user, account } of accounts) {
     const row = byId.get(account.id)
@@ -103,7 +103,7 @@ async function writeUsers(database: Database, tenantAppId: string, users: readon
   }
   await insertRows(
     database.sql,
-    'User',
+    dataModel('User'),
     users.map(({ accounts: _, created_at: createdAt, updated_at: updatedAt, ...fields }) => {
       return { ...fields, tenantAppId, createdAt, updatedAt }
     }),
@@ -111,7 +111,7 @@ async function writeUsers(database: Database, tenantAppId: string, users: readon
   )
   await insertRows(
     database.sql,
-    'Account',
+    dataModel('Account'),
     accounts.map(({ user, account, index }) => {
       const { id, user_platform: platform, platform_account_id: platformAccountId, display_name: displayName } = account
       const row = byId.get(id)

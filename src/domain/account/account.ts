@@ -1,6 +1,6 @@
-import { idsWithPrefix } from '../../engine/db/ids.ts'
-import { many, one } from '../../engine/db/read/relation.ts'
-import { deleteEach } from '../../engine/db/write/owned-rows.ts'
+import { dataModel } from '@fusion-gateway/database'
+import { deleteEach, many, one } from '@fusion-gateway/prisma-trees'
+import { idsWithPrefix } from '@fusion-gateway/sql'
 import type { Deletion, Seed } from '../resource.ts'
 import { userIds } from '../user/user.ts'
 
@@ -8,7 +8,7 @@ import { userIds } from '../user/user.ts'
 export const accountDeletion: Deletion = {
   event: 'ACCOUNT_UNLINKED',
   async delete({ sql }, tenantAppId, ids) {
-    await deleteEach({ sql, owner: { tenantAppId } }, 'Account', {
+    await deleteEach({ sql, owner: { id: tenantAppId }, model: dataModel }, 'Account', {
       where: ids.map((id) => ({ id })),
       select: { id: true },
     })

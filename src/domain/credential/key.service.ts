@@ -1,16 +1,11 @@
-import { generateApiKey, hashApiKey } from '../../engine/auth/api-keys.ts'
-import { dataModel } from '../../engine/db/data-model.ts'
-import type { Database } from '../../engine/db/database.ts'
-import type { ApiKey } from '../../engine/db/generated/prisma/client.ts'
-import { idsWithPrefix } from '../../engine/db/ids.ts'
-import { selectColumns } from '../../engine/db/read/columns.ts'
-import { one } from '../../engine/db/read/relation.ts'
-import type { Sql } from '../../engine/db/sql.ts'
-import { statement, write } from '../../engine/db/statement.ts'
-import { lastTime } from '../../engine/db/storable.ts'
-import { insertRows } from '../../engine/db/write/insert.ts'
-import { OperatorError } from '../../engine/errors.ts'
-import { operatorName } from '../../engine/input/rules.ts'
+import { generateApiKey, hashApiKey } from '@fusion-gateway/auth'
+import { OperatorError } from '@fusion-gateway/base'
+import type { ApiKey, Database } from '@fusion-gateway/database'
+import { dataModel } from '@fusion-gateway/database'
+import { operatorName } from '@fusion-gateway/input'
+import { insertRows, one, selectColumns } from '@fusion-gateway/prisma-trees'
+import type { Sql } from '@fusion-gateway/sql'
+import { idsWithPrefix, lastTime, statement, write } from '@fusion-gateway/sql'
 import { scopes as allScopes } from '../scopes.ts'
 
 // A revocation follows the rows of creators and of successors, so they stay as long as the keys that they have created,
@@ -79,7 +74,7 @@ export async function createKey({ sql }: Pick<Database, 'sql'>, newKey: NewKey):
     successorId: null,
     pointsPerMinute: pointsPerMinute ?? null,
   }
-  await insertRows(sql, 'ApiKey', [row], 'fail')
+  await insertRows(sql, dataModel('ApiKey'), [row], 'fail')
   return { row, key }
 }
 

@@ -1,8 +1,8 @@
-import type { Change, ChangeLog, LogChanges, LogPosition, ReadChanges } from '../../engine/change-log.ts'
-import type { Model } from '../../engine/db/data-model.ts'
-import type { Database } from '../../engine/db/database.ts'
-import type { Sql } from '../../engine/db/sql.ts'
-import { statement } from '../../engine/db/statement.ts'
+import type { Database } from '@fusion-gateway/database'
+import type { Change, ChangeLog, LogChanges, LogPosition, ReadChanges } from '@fusion-gateway/gateway-kit'
+import type { Model } from '@fusion-gateway/prisma-trees'
+import type { Sql } from '@fusion-gateway/sql'
+import { statement } from '@fusion-gateway/sql'
 import type { EventType } from './event.ts'
 import { formatPosition, positionAt, readLogEnd } from './position.ts'
 

@@ -1,4 +1,4 @@
-import { Interruption } from '../../engine/subscription-values.ts'
+import { Interruption } from '@fusion-gateway/gateway-kit'
 import type { Event } from './event.ts'
 import { maxEvents } from './new-events.ts'
 import { formatPosition, isSeenAt, lowestOf, type Position } from './position.ts'

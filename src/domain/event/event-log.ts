@@ -1,10 +1,9 @@
+import { type GatewayError, invalidField, OperatorError } from '@fusion-gateway/base'
+import type { Database } from '@fusion-gateway/database'
+import type { IdWindow } from '@fusion-gateway/prisma-trees'
+import { selectColumns } from '@fusion-gateway/prisma-trees'
+import { type Parameter, type Statement, statement, sumOfBatches, sumOfTenants } from '@fusion-gateway/sql'
 import type { Logger } from 'pino'
-import type { Database } from '../../engine/db/database.ts'
-import { sumOfBatches, sumOfTenants } from '../../engine/db/each-tenant.ts'
-import { selectColumns } from '../../engine/db/read/columns.ts'
-import type { IdWindow } from '../../engine/db/read/page.ts'
-import { type Parameter, type Statement, statement } from '../../engine/db/statement.ts'
-import { type GatewayError, invalidField, OperatorError } from '../../engine/errors.ts'
 import type { Event, EventType } from './event.ts'
 import { createNewEvents, horizonOf, maxEvents } from './new-events.ts'
 import { idBefore, lowestOf, type Position, readLogEnd } from './position.ts'
@@ -122,7 +121,7 @@ export async function alignEventIds(
   { sql, driver }: Pick<Database, 'sql' | 'driver'>,
   log: Pick<Logger, 'warn'>,
 ): Promise<void> {
-  // `migrate distribute` does it for nodes, and a process does not start before (engine/db/distribution/layout.ts).
+  // `migrate distribute` does it for nodes, and a process does not start before (citus/layout.ts).
   if (driver.isDistributed?.()) return
   // Most starts have nothing to do, and write nothing.
   if ((await sql.query(findMisfit)).length === 0) return

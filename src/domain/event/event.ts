@@ -1,4 +1,4 @@
-import type { Event as EventRow } from '../../engine/db/generated/prisma/client.ts'
+import type { Event as EventRow } from '@fusion-gateway/database'
 
 /** The types of events, and what they mean. Triggers write them (migration event_log). */
 export const eventTypes = {

@@ -1,16 +1,19 @@
 import { hash } from 'node:crypto'
+import type { Scope } from '@fusion-gateway/base'
+import { GatewayError, recordOf } from '@fusion-gateway/base'
+import type { Context } from '@fusion-gateway/gateway-kit'
+import {
+  choiceArguments,
+  costOfList,
+  defaultPageSize,
+  type List,
+  plannedLoaders,
+  readListArguments,
+} from '@fusion-gateway/pothos-trees'
+import type { Model, SelectedRow } from '@fusion-gateway/prisma-trees'
+import { maxPageSize, windowOf } from '@fusion-gateway/prisma-trees'
 import type { ExecutionResult, GraphQLError } from 'graphql'
-import type { Scope } from '../../engine/auth/scopes.ts'
-import type { Context } from '../../engine/context.ts'
-import type { Model } from '../../engine/db/data-model.ts'
-import { maxPageSize, windowOf } from '../../engine/db/read/page.ts'
-import type { SelectedRow } from '../../engine/db/read/relation.ts'
-import { GatewayError } from '../../engine/errors.ts'
-import { builder } from '../../engine/graphql/schema/builder.ts'
-import { defaultPageSize } from '../../engine/graphql/schema/connection.ts'
-import { choiceArguments, costOfList, type List, readListArguments } from '../../engine/graphql/schema/list.ts'
-import { plannedLoaders } from '../../engine/graphql/schema/related-rows.ts'
-import { recordOf } from '../../engine/own.ts'
+import { builder } from '../builder.ts'
 import { loggedModels, modelsOf } from './change-log.ts'
 import type { Event } from './event.ts'
 import { type LiveValues, liveValues } from './live.ts'

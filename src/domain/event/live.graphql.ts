@@ -1,11 +1,10 @@
+import type { Scope } from '@fusion-gateway/base'
+import type { Context } from '@fusion-gateway/gateway-kit'
+import { plannedLoaders } from '@fusion-gateway/pothos-trees'
+import type { Model, Relation, Row, SelectedRow } from '@fusion-gateway/prisma-trees'
+import { isPossibleId } from '@fusion-gateway/sql'
 import type { ObjectRef } from '@pothos/core'
-import type { Scope } from '../../engine/auth/scopes.ts'
-import type { Context } from '../../engine/context.ts'
-import type { Model, Row } from '../../engine/db/data-model.ts'
-import type { Relation, SelectedRow } from '../../engine/db/read/relation.ts'
-import { isPossibleId } from '../../engine/db/storable.ts'
-import { builder } from '../../engine/graphql/schema/builder.ts'
-import { plannedLoaders } from '../../engine/graphql/schema/related-rows.ts'
+import { builder } from '../builder.ts'
 import { liveValues } from './live.ts'
 
 interface LiveObject<M extends Model> {

@@ -1,4 +1,4 @@
-import type { SubscriptionValues } from '../../engine/subscription-values.ts'
+import type { SubscriptionValues } from '@fusion-gateway/gateway-kit'
 import type { Event } from './event.ts'
 import type { EventFollower } from './event-follower.ts'
 

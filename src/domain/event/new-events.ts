@@ -1,5 +1,5 @@
-import type { Database } from '../../engine/db/database.ts'
-import { statement } from '../../engine/db/statement.ts'
+import type { Database } from '@fusion-gateway/database'
+import { statement } from '@fusion-gateway/sql'
 import type { Event } from './event.ts'
 
 /** The most events that one statement reads or removes. */

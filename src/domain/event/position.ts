@@ -1,6 +1,6 @@
-import type { Viewer } from '../../engine/auth/viewer.ts'
-import type { Sql } from '../../engine/db/sql.ts'
-import { statement } from '../../engine/db/statement.ts'
+import type { Viewer } from '@fusion-gateway/auth'
+import type { Sql } from '@fusion-gateway/sql'
+import { statement } from '@fusion-gateway/sql'
 import { isEventId, transactionOf } from './event.ts'
 
 // What a reader has seen of the log of a tenant, from where the reader continues. Ids have the order in which

@@ -1,13 +1,15 @@
-import type { Job as JobRow } from '../../engine/db/generated/prisma/client.ts'
-import type { JobStatus as JobStatusRow } from '../../engine/db/generated/prisma/enums.ts'
-import { newestFirst } from '../../engine/db/read/order.ts'
-import { asParent, type SelectedRow } from '../../engine/db/read/relation.ts'
-import { builder } from '../../engine/graphql/schema/builder.ts'
-import { readPageRequest } from '../../engine/graphql/schema/connection.ts'
-import { pointsOfScan } from '../../engine/graphql/schema/field-metadata.ts'
-import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
-import type { JsonObject } from '../../engine/graphql/schema/scalars.ts'
-import { type InputFields, inputWithId, type OutputFields } from '../../engine/graphql/schema/write-field.ts'
+import type { Job as JobRow, JobStatus as JobStatusRow } from '@fusion-gateway/database'
+import type { JsonObject } from '@fusion-gateway/pothos-trees'
+import {
+  type InputFields,
+  inputWithId,
+  type OutputFields,
+  pointsOfScan,
+  readPageRequest,
+} from '@fusion-gateway/pothos-trees'
+import { asParent, newestFirst, type SelectedRow } from '@fusion-gateway/prisma-trees'
+import { builder } from '../builder.ts'
+import { Node, registerNode } from '../node.graphql.ts'
 import { bulkInput, maxBulk } from './job.input.ts'
 import {
   type BulkResult,

@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import {
   fieldErrorCodeOf,
   integer,
@@ -10,7 +9,8 @@ import {
   text,
   withDefault,
   withoutProtoKey,
-} from '../../engine/input/rules.ts'
+} from '@fusion-gateway/input'
+import { z } from 'zod'
 
 export const maxTypeLength = 64
 /** PostgreSQL reads it too. Its `\w` has more letters. */

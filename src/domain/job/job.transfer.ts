@@ -1,9 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { z } from 'zod'
-import type { Database } from '../../engine/db/database.ts'
-import type { Job } from '../../engine/db/generated/prisma/client.ts'
-import { insertRows } from '../../engine/db/write/insert.ts'
-import { deleteEach } from '../../engine/db/write/owned-rows.ts'
+import type { Database, Job } from '@fusion-gateway/database'
+import { dataModel } from '@fusion-gateway/database'
 import {
   id,
   indexedText,
@@ -14,7 +11,9 @@ import {
   storableText,
   storedObject,
   withDefault,
-} from '../../engine/input/rules.ts'
+} from '@fusion-gateway/input'
+import { deleteEach, insertRows } from '@fusion-gateway/prisma-trees'
+import { z } from 'zod'
 import { type EventType, eventTypes } from '../event/event.ts'
 import { type Deletion, RecordError, type Transfer } from '../resource.ts'
 import { progress } from './job.input.ts'
@@ -133,7 +132,7 @@ async function writeJobs(database: Database, tenantAppId: string, jobs: readonly
   }))
   // The other columns are those with which a database runs a job.
   const update = Object.keys(rows[0] ?? {}).filter((field) => field !== 'tenantAppId' && field !== 'id')
-  await insertRows(database.sql, 'Job', rows, { update })
+  await insertRows(database.sql, dataModel('Job'), rows, { update })
 }
 
 const toJson = (value: object | null) => value && JSON.stringify(value)
@@ -142,7 +141,7 @@ const toJson = (value: object | null) => value && JSON.stringify(value)
 async function deleteJobs(database: Database, tenantAppId: string, ids: readonly string[]): Promise<void> {
   for (const job of (await readJobs(database, tenantAppId, ids)).values())
     if (job.runAt !== null) throw notImported(job)
-  await deleteEach({ sql: database.sql, owner: { tenantAppId } }, 'Job', {
+  await deleteEach({ sql: database.sql, owner: { id: tenantAppId }, model: dataModel }, 'Job', {
     where: ids.map((id) => ({ id })),
     select: { id: true },
   })
@@ -153,7 +152,7 @@ async function readJobs(
   tenantAppId: string,
   ids: readonly string[],
 ): Promise<Map<string, Job>> {
-  const existing = await reads.batch(sql, 'Job', 'id', { tenantAppId }, ids)
+  const existing = await reads.batch(sql, 'Job', 'id', { id: tenantAppId }, ids)
   return new Map(existing.map((job) => [job.id, job]))
 }
 

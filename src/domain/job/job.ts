@@ -1,5 +1,5 @@
-import { idsWithPrefix } from '../../engine/db/ids.ts'
-import { one } from '../../engine/db/read/relation.ts'
+import { one } from '@fusion-gateway/prisma-trees'
+import { idsWithPrefix } from '@fusion-gateway/sql'
 import type { Seed } from '../resource.ts'
 
 export const jobIds = idsWithPrefix('job')

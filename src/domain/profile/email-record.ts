@@ -1,5 +1,5 @@
-import { idsWithPrefix } from '../../engine/db/ids.ts'
-import { many, one } from '../../engine/db/read/relation.ts'
+import { many, one } from '@fusion-gateway/prisma-trees'
+import { idsWithPrefix } from '@fusion-gateway/sql'
 import type { Seed } from '../resource.ts'
 import { profileIds } from './profile.ts'
 

@@ -1,16 +1,19 @@
-import { maxPageSize } from '../../engine/db/read/page.ts'
-import { asParent } from '../../engine/db/read/relation.ts'
-import { builder } from '../../engine/graphql/schema/builder.ts'
-import { requireShortList } from '../../engine/graphql/schema/connection.ts'
-import { withText } from '../../engine/graphql/schema/filter-fields.ts'
-import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
-import { listArgs, listQuery } from '../../engine/graphql/schema/related-list.ts'
-import { plannedLoaders } from '../../engine/graphql/schema/related-rows.ts'
-import type { JsonObject } from '../../engine/graphql/schema/scalars.ts'
-import { expectedUpdatedAt, ifUnchanged } from '../../engine/graphql/schema/write-field.ts'
+import type { JsonObject } from '@fusion-gateway/pothos-trees'
+import {
+  expectedUpdatedAt,
+  ifUnchanged,
+  listArgs,
+  listQuery,
+  plannedLoaders,
+  requireShortList,
+  withText,
+} from '@fusion-gateway/pothos-trees'
+import { asParent, maxPageSize } from '@fusion-gateway/prisma-trees'
 import { Account, AccountFilter } from '../account/account.graphql.ts'
+import { builder } from '../builder.ts'
 import { defineLive } from '../event/live.graphql.ts'
 import { defineLiveList } from '../event/live-list.graphql.ts'
+import { Node, registerNode } from '../node.graphql.ts'
 import { emailRecordById, emailRecordIds } from './email-record.ts'
 import { syncProfile, syncProfiles } from './profile.service.ts'
 import { profileById, profileIds, profileOfAccount } from './profile.ts'

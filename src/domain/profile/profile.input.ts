@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import {
   atMost,
   count,
@@ -17,7 +16,8 @@ import {
   upperCaseWord,
   withDefault,
   withoutProtoKey,
-} from '../../engine/input/rules.ts'
+} from '@fusion-gateway/input'
+import { z } from 'zod'
 
 const hours = z.number().min(0, 'must be 0 or more').lt(1e15, 'must be less than 10^15')
 

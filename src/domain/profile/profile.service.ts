@@ -1,11 +1,8 @@
-import type { z } from 'zod'
-import type { Context } from '../../engine/context.ts'
-import { dataModel } from '../../engine/db/data-model.ts'
-import type { Account, Profile } from '../../engine/db/generated/prisma/client.ts'
-import { selectColumns } from '../../engine/db/read/columns.ts'
-import type { Sql } from '../../engine/db/sql.ts'
-import { write } from '../../engine/db/statement.ts'
-import { isPossibleId } from '../../engine/db/storable.ts'
+import { invalidField } from '@fusion-gateway/base'
+import type { Account, Profile } from '@fusion-gateway/database'
+import { dataModel } from '@fusion-gateway/database'
+import type { Context } from '@fusion-gateway/gateway-kit'
+import { changedSince, type Outcome, parseInput, writeEach, writeOne } from '@fusion-gateway/input'
 import {
   type Arity,
   arityOf,
@@ -19,12 +16,13 @@ import {
   givenValue,
   isAsExpected,
   isChangedBy,
+  selectColumns,
   timeOfChange,
   unnestRows,
-} from '../../engine/db/write/unnest.ts'
-import { invalidField } from '../../engine/errors.ts'
-import { parseInput } from '../../engine/input/rules.ts'
-import { changedSince, type Outcome, writeEach, writeOne } from '../../engine/input/write-each.ts'
+} from '@fusion-gateway/prisma-trees'
+import type { Sql } from '@fusion-gateway/sql'
+import { isPossibleId, write } from '@fusion-gateway/sql'
+import type { z } from 'zod'
 import { accountNotFound } from '../account/account.service.ts'
 import { emailRecordIds } from './email-record.ts'
 import { type Email, profileChange, profileFields } from './profile.input.ts'

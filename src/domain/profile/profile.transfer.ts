@@ -1,9 +1,6 @@
-import { z } from 'zod'
-import type { Database } from '../../engine/db/database.ts'
-import type { Profile } from '../../engine/db/generated/prisma/client.ts'
-import { maxPageSize } from '../../engine/db/read/page.ts'
-import { type Parameter, statement } from '../../engine/db/statement.ts'
-import { insertRows } from '../../engine/db/write/insert.ts'
+import { own } from '@fusion-gateway/base'
+import type { Database, Profile } from '@fusion-gateway/database'
+import { dataModel } from '@fusion-gateway/database'
 import {
   filledText,
   id,
@@ -14,8 +11,10 @@ import {
   storableText,
   storedObject,
   withDefault,
-} from '../../engine/input/rules.ts'
-import { own } from '../../engine/own.ts'
+} from '@fusion-gateway/input'
+import { insertRows, maxPageSize } from '@fusion-gateway/prisma-trees'
+import { type Parameter, statement } from '@fusion-gateway/sql'
+import { z } from 'zod'
 import { accountFields } from '../account/account.input.ts'
 import { findByPlatform, type PlatformAccount, platformNameOf } from '../account/account.service.ts'
 import { type Json, RecordError, recordKeyOf, type Transfer } from '../resource.ts'
@@ -144,7 +143,7 @@ async function writeProfiles(
   profiles: readonly ProfileRecord[],
 ): Promise<void> {
   const ids = profiles.map(({ id }) => id)
-  const existing = await database.reads.batch(database.sql, 'Profile', 'id', { tenantAppId }, ids)
+  const existing = await database.reads.batch(database.sql, 'Profile', 'id', { id: tenantAppId }, ids)
   const byId = new Map(existing.map((profile) => [profile.id, profile]))
   const accountIds = await findAccounts(database, tenantAppId, profiles, byId)
   const emails = profiles.flatMap((profile) => profile.emails.map((email) => ({ profile, email })))
@@ -153,7 +152,7 @@ async function writeProfiles(
   const fields = Object.keys(profileFields)
   await insertRows(
     database.sql,
-    'Profile',
+    dataModel('Profile'),
     profiles.map((profile, index) => ({
       tenantAppId,
       id: profile.id,
@@ -173,7 +172,7 @@ async function writeProfiles(
   await database.sql.execute(deleteOtherEmails, [tenantAppId, ids, emails.map(({ email }) => email.id)])
   await insertRows(
     database.sql,
-    'EmailRecord',
+    dataModel('EmailRecord'),
     emails.map(({ profile, email }) => ({
       tenantAppId,
       id: email.id,
@@ -212,7 +211,7 @@ async function findAccounts(
     if (account_id !== null && account_id !== id) throw new RecordError(`the account ${account_id} is not ${name}`)
     return id
   })
-  const ofAccounts = await database.reads.batch(database.sql, 'Profile', 'accountId', { tenantAppId }, accountIds)
+  const ofAccounts = await database.reads.batch(database.sql, 'Profile', 'accountId', { id: tenantAppId }, accountIds)
   const profileOf = new Map(ofAccounts.map(({ id, accountId }) => [accountId, id]))
   for (const [index, { id }] of profiles.entries()) {
     const accountId = accountIds[index] ?? ''
@@ -232,7 +231,7 @@ async function checkEmails(
   emails: readonly { readonly profile: ProfileRecord; readonly email: { readonly id: string } }[],
 ): Promise<void> {
   const ids = emails.map(({ email }) => email.id)
-  const existing = await reads.batch(sql, 'EmailRecord', 'id', { tenantAppId }, ids)
+  const existing = await reads.batch(sql, 'EmailRecord', 'id', { id: tenantAppId }, ids)
   const profileOf = new Map(existing.map(({ id, profileId }) => [id, profileId]))
   for (const { profile, email } of emails) {
     if ((profileOf.get(email.id) ?? profile.id) !== profile.id) {

@@ -1,5 +1,5 @@
-import { idsWithPrefix } from '../../engine/db/ids.ts'
-import { one } from '../../engine/db/read/relation.ts'
+import { one } from '@fusion-gateway/prisma-trees'
+import { idsWithPrefix } from '@fusion-gateway/sql'
 import { accountIds } from '../account/account.ts'
 import type { Seed } from '../resource.ts'
 

@@ -1,6 +1,6 @@
-import { pairOwnerOf, type StoredKey, sealKey } from '../../engine/auth/tokens/signing-keys.ts'
-import type { Database } from '../../engine/db/database.ts'
-import type { KeyRing } from '../../engine/secrets/key-ring.ts'
+import type { KeyRing } from '@fusion-gateway/auth'
+import { pairOwnerOf, type StoredKey, sealKey } from '@fusion-gateway/auth'
+import type { Database } from '@fusion-gateway/database'
 import { secretOwnerOf } from '../webhook/secrets.ts'
 
 /**

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { generateApiKey, hashApiKey } from '../../engine/auth/api-keys.ts'
-import type { Database } from '../../engine/db/database.ts'
-import { formatUuid } from '../../engine/db/ids.ts'
-import { statement } from '../../engine/db/statement.ts'
-import { insertRows } from '../../engine/db/write/insert.ts'
+import { generateApiKey, hashApiKey } from '@fusion-gateway/auth'
+import type { Database } from '@fusion-gateway/database'
+import { dataModel } from '@fusion-gateway/database'
+import { insertRows } from '@fusion-gateway/prisma-trees'
+import { formatUuid, statement } from '@fusion-gateway/sql'
 import { createKey } from '../credential/key.service.ts'
 import type { Person, PersonAccount, Random } from '../resource.ts'
 import { domain } from '../resources.ts'
@@ -60,7 +60,7 @@ async function writePeople({ sql }: Database, options: PersonOptions, first: num
   let written = 0
   for (const { seed } of domain) {
     const rows = people.flatMap((person) => seed?.rowsOf?.(person) ?? [])
-    if (seed) written += await insertRows(sql, seed.model, rows)
+    if (seed) written += await insertRows(sql, dataModel(seed.model), rows)
   }
   return written
 }
@@ -131,7 +131,7 @@ async function createDemoTenant(database: Database, key: string): Promise<void> 
   await writePeople(database, { tenantAppId, seed: 1, idScheme: demoIds, createdAt }, 1, demoUsers)
   for (const { seed } of domain) {
     const rows = seed?.demoRows?.(tenantAppId, now) ?? []
-    if (seed) await insertRows(database.sql, seed.model, rows)
+    if (seed) await insertRows(database.sql, dataModel(seed.model), rows)
   }
   await database.sql.execute(replaceEvents, [tenantAppId])
   await createKey(database, { tenantAppId, name: 'demo', key })

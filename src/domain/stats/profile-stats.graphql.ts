@@ -1,7 +1,6 @@
-import { builder } from '../../engine/graphql/schema/builder.ts'
-import { pointsOfScan } from '../../engine/graphql/schema/field-metadata.ts'
-import { countsOf, groups, numbers, rowCount, type Stats } from '../../engine/graphql/schema/stats.ts'
+import { countsOf, groups, numbers, pointsOfScan, rowCount, type Stats } from '@fusion-gateway/pothos-trees'
 import { accountById } from '../account/account.ts'
+import { builder } from '../builder.ts'
 import { ProfileFilter } from '../profile/profile.graphql.ts'
 import { AccountStatusCount, statusesOf } from './user-stats.graphql.ts'
 

@@ -1,7 +1,7 @@
-import type { Model } from '../../engine/db/data-model.ts'
-import type { JobStatus as JobStatusRow } from '../../engine/db/generated/prisma/enums.ts'
-import { builder } from '../../engine/graphql/schema/builder.ts'
-import { pointsOfScan } from '../../engine/graphql/schema/field-metadata.ts'
+import type { JobStatus as JobStatusRow } from '@fusion-gateway/database'
+import { pointsOfScan } from '@fusion-gateway/pothos-trees'
+import type { Model } from '@fusion-gateway/prisma-trees'
+import { builder } from '../builder.ts'
 import { JobStatus } from '../job/job.graphql.ts'
 
 interface Count {

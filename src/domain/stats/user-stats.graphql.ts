@@ -1,9 +1,8 @@
-import type { AccountStatus as AccountStatusRow } from '../../engine/db/generated/prisma/enums.ts'
-import { builder } from '../../engine/graphql/schema/builder.ts'
-import { pointsOfScan } from '../../engine/graphql/schema/field-metadata.ts'
-import { countsOf, groups, rowCount, type Stats } from '../../engine/graphql/schema/stats.ts'
+import type { AccountStatus as AccountStatusRow } from '@fusion-gateway/database'
+import { countsOf, groups, pointsOfScan, rowCount, type Stats } from '@fusion-gateway/pothos-trees'
 import { AccountStatus } from '../account/account.graphql.ts'
 import { accountsOfUser } from '../account/account.ts'
+import { builder } from '../builder.ts'
 import { UserFilter } from '../user/user.graphql.ts'
 
 interface StatusCount {

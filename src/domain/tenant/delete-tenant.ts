@@ -1,8 +1,8 @@
-import { dataModel, type Model } from '../../engine/db/data-model.ts'
-import type { Database } from '../../engine/db/database.ts'
-import { tables } from '../../engine/db/generated/tables.ts'
-import { type Statement, statement, write } from '../../engine/db/statement.ts'
-import { OperatorError } from '../../engine/errors.ts'
+import { OperatorError } from '@fusion-gateway/base'
+import type { Database } from '@fusion-gateway/database'
+import { dataModel, tables } from '@fusion-gateway/database'
+import type { Model } from '@fusion-gateway/prisma-trees'
+import { type Statement, statement, write } from '@fusion-gateway/sql'
 
 /**
  * The tables without statements of their own. A profile and its emails are deleted with the account, which has one, so

@@ -1,7 +1,6 @@
-import type { Database } from '../../engine/db/database.ts'
-import type { TenantApp } from '../../engine/db/generated/prisma/client.ts'
-import { write } from '../../engine/db/statement.ts'
-import { OperatorError } from '../../engine/errors.ts'
+import { OperatorError } from '@fusion-gateway/base'
+import type { Database, TenantApp } from '@fusion-gateway/database'
+import { write } from '@fusion-gateway/sql'
 import { releaseJobs } from '../job/store/job-store.ts'
 
 const suspend = write('UPDATE tenant_app SET suspended_at = now() WHERE id = $1 AND suspended_at IS NULL')

@@ -1,4 +1,4 @@
-import { builder } from '../../engine/graphql/schema/builder.ts'
+import { builder } from '../builder.ts'
 
 export const TenantApp = builder.objectRef<{ id: string; name: string }>('TenantApp').implement({
   scope: 'inherited',

@@ -1,8 +1,7 @@
-import type { Database } from '../../engine/db/database.ts'
-import type { TenantApp } from '../../engine/db/generated/prisma/client.ts'
-import { idsWithPrefix } from '../../engine/db/ids.ts'
-import { OperatorError } from '../../engine/errors.ts'
-import { operatorName } from '../../engine/input/rules.ts'
+import { OperatorError } from '@fusion-gateway/base'
+import type { Database, TenantApp } from '@fusion-gateway/database'
+import { operatorName } from '@fusion-gateway/input'
+import { idsWithPrefix } from '@fusion-gateway/sql'
 
 export const tenantIds = idsWithPrefix('ten')
 

@@ -1,7 +1,7 @@
-import type { Database } from '../../engine/db/database.ts'
-import type { IdWindow } from '../../engine/db/read/page.ts'
-import { type Parameter, statement } from '../../engine/db/statement.ts'
-import type { Payer } from '../../engine/limits/concurrency.ts'
+import type { Database } from '@fusion-gateway/database'
+import type { Payer } from '@fusion-gateway/limits'
+import type { IdWindow } from '@fusion-gateway/prisma-trees'
+import { type Parameter, statement } from '@fusion-gateway/sql'
 
 /** Which usage to read. All conditions must hold. */
 export interface UsageSelection {

@@ -1,4 +1,4 @@
-import type { Caller } from '../../engine/telemetry/usage.ts'
+import type { Caller } from '@fusion-gateway/telemetry'
 
 // Durations are counted in fixed buckets, so that the counts of several processes and days add up. Each bucket ends √2
 // times as late as the one before: at 1 ms, 1.4 ms, 2 ms, … 11.6 s. The last one has no end.

@@ -1,8 +1,6 @@
-import { invalidField } from '../../engine/errors.ts'
-import { builder } from '../../engine/graphql/schema/builder.ts'
-import { type ConnectionArguments, readPageById } from '../../engine/graphql/schema/connection.ts'
-import { deprecatedFields } from '../../engine/graphql/schema/deprecation.ts'
-import { pointsOfScan } from '../../engine/graphql/schema/field-metadata.ts'
+import { invalidField } from '@fusion-gateway/base'
+import { type ConnectionArguments, deprecatedFields, pointsOfScan, readPageById } from '@fusion-gateway/pothos-trees'
+import { builder } from '../builder.ts'
 import {
   type DailyUsage,
   type FieldUsage as FieldUsageRow,

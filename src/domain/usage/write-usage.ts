@@ -1,9 +1,8 @@
 import { hash } from 'node:crypto'
-import type { Database } from '../../engine/db/database.ts'
-import { sumOfBatches, sumOfTenants } from '../../engine/db/each-tenant.ts'
-import { statement } from '../../engine/db/statement.ts'
-import { repeat } from '../../engine/repeat.ts'
-import type { Logger } from '../../engine/telemetry/logger.ts'
+import { repeat } from '@fusion-gateway/base'
+import type { Database } from '@fusion-gateway/database'
+import { statement, sumOfBatches, sumOfTenants } from '@fusion-gateway/sql'
+import type { Logger } from '@fusion-gateway/telemetry'
 import {
   addTo,
   type CountNames,

@@ -1,5 +1,5 @@
+import { atMost, expectedTime, filledText, kept, matching, storableText } from '@fusion-gateway/input'
 import { z } from 'zod'
-import { atMost, expectedTime, filledText, kept, matching, storableText } from '../../engine/input/rules.ts'
 
 /** The fields of a user that clients set, as the database stores them. */
 export const userFields = { name: filledText, email: filledText, phone: storableText }

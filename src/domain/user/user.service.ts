@@ -1,17 +1,17 @@
-import type { z } from 'zod'
-import type { Context } from '../../engine/context.ts'
-import type { User } from '../../engine/db/generated/prisma/client.ts'
-import { isPossibleId } from '../../engine/db/storable.ts'
-import { GatewayError, invalidField } from '../../engine/errors.ts'
-import { parseInput } from '../../engine/input/rules.ts'
+import { GatewayError, invalidField } from '@fusion-gateway/base'
+import type { User } from '@fusion-gateway/database'
+import type { Context } from '@fusion-gateway/gateway-kit'
 import {
   deleteEach,
   type Outcome,
   outcomesOf,
+  parseInput,
   type TargetInput,
   writeEach,
   writeOne,
-} from '../../engine/input/write-each.ts'
+} from '@fusion-gateway/input'
+import { isPossibleId } from '@fusion-gateway/sql'
+import type { z } from 'zod'
 import { newUser, userChange } from './user.input.ts'
 import { userIds } from './user.ts'
 

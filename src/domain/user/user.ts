@@ -1,13 +1,13 @@
-import { idsWithPrefix } from '../../engine/db/ids.ts'
-import { one } from '../../engine/db/read/relation.ts'
-import { deleteEach } from '../../engine/db/write/owned-rows.ts'
+import { dataModel } from '@fusion-gateway/database'
+import { deleteEach, one } from '@fusion-gateway/prisma-trees'
+import { idsWithPrefix } from '@fusion-gateway/sql'
 import type { Deletion, Seed } from '../resource.ts'
 
 /** The accounts of a user, with their profiles and emails, are deleted with the user. */
 export const userDeletion: Deletion = {
   event: 'USER_DELETED',
   async delete({ sql }, tenantAppId, ids) {
-    await deleteEach({ sql, owner: { tenantAppId } }, 'User', {
+    await deleteEach({ sql, owner: { id: tenantAppId }, model: dataModel }, 'User', {
       where: ids.map((id) => ({ id })),
       select: { id: true },
     })

@@ -1,20 +1,25 @@
+import type { Viewer } from '@fusion-gateway/auth'
+import { GatewayError, invalidField } from '@fusion-gateway/base'
+import type { Operations } from '@fusion-gateway/gateway-kit'
+import {
+  createContext,
+  createPreparer,
+  type PreparerOptions,
+  readSelection,
+  type SelectedField,
+  type Services,
+} from '@fusion-gateway/gateway-kit'
+import type { FairQueue } from '@fusion-gateway/limits'
+import { Held } from '@fusion-gateway/limits'
+import type { Logger } from '@fusion-gateway/telemetry'
+import { Refusal } from '@fusion-gateway/telemetry'
 import { getArgumentValues, print } from 'graphql'
-import type { Viewer } from '../../engine/auth/viewer.ts'
-import { createContext, type Services } from '../../engine/context.ts'
-import { GatewayError, invalidField } from '../../engine/errors.ts'
-import type { Operations } from '../../engine/graphql/operation/operations.ts'
-import { createPreparer, type PreparerOptions } from '../../engine/graphql/operation/prepare/prepare.ts'
-import { readSelection, type SelectedField } from '../../engine/graphql/operation/prepare/selection.ts'
-import { Held } from '../../engine/limits/concurrency.ts'
-import type { FairQueue } from '../../engine/limits/fair-queue.ts'
-import type { Logger } from '../../engine/telemetry/logger.ts'
-import { Refusal } from '../../engine/telemetry/metrics.ts'
 import { schemas } from '../schema.graphql.ts'
 import type { RunQuery } from './delivery/attempt.ts'
 import type { CheckQuery } from './webhook.ts'
 
 // The services of a process have the cache, so that requests and webhooks share it.
-export { createDocumentCache, type DocumentCache } from '../../engine/graphql/operation/prepare/prepare.ts'
+export { createDocumentCache, type DocumentCache } from '@fusion-gateway/gateway-kit'
 
 /** The most points that the query of a webhook may cost, because it is executed for each delivery. */
 const maxCost = 1_000

@@ -1,11 +1,16 @@
-import { newestFirst } from '../../engine/db/read/order.ts'
-import { builder } from '../../engine/graphql/schema/builder.ts'
-import { readPage, readPageRequest } from '../../engine/graphql/schema/connection.ts'
-import { pointsOfScan, pointsOfShortStatement } from '../../engine/graphql/schema/field-metadata.ts'
-import { Node, registerNode } from '../../engine/graphql/schema/node.ts'
-import { inputWithId, type OutputFields } from '../../engine/graphql/schema/write-field.ts'
+import {
+  inputWithId,
+  type OutputFields,
+  pointsOfScan,
+  pointsOfShortStatement,
+  readPage,
+  readPageRequest,
+} from '@fusion-gateway/pothos-trees'
+import { newestFirst } from '@fusion-gateway/prisma-trees'
+import { builder } from '../builder.ts'
 import { EventType } from '../event/event.graphql.ts'
 import type { EventType as EventTypeName } from '../event/event.ts'
+import { Node, registerNode } from '../node.graphql.ts'
 import {
   checkWebhook,
   createWebhook,

@@ -1,8 +1,7 @@
-import type { Viewer } from '../../engine/auth/viewer.ts'
-import { idsWithPrefix } from '../../engine/db/ids.ts'
-import { one } from '../../engine/db/read/relation.ts'
-import type { IsBlocked } from '../../engine/network/private-networks.ts'
-import type { KeyRing } from '../../engine/secrets/key-ring.ts'
+import type { KeyRing, Viewer } from '@fusion-gateway/auth'
+import type { IsBlocked } from '@fusion-gateway/network'
+import { one } from '@fusion-gateway/prisma-trees'
+import { idsWithPrefix } from '@fusion-gateway/sql'
 
 export const webhookIds = idsWithPrefix('whk')
 

@@ -1,4 +1,4 @@
-import { faviconPath } from '../../engine/http/pages/page.ts'
+import { faviconPath } from '@fusion-gateway/http'
 import { readText, resolveLink, titleOf } from './files.ts'
 
 /** The pages for one kind of reader. The first one is where they start. */

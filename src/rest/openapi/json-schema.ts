@@ -1,3 +1,4 @@
+import { jsonSchemaOf, requiredOf } from '@fusion-gateway/input'
 import {
   type GraphQLEnumType,
   type GraphQLInputType,
@@ -11,7 +12,6 @@ import {
 } from 'graphql'
 import { z } from 'zod'
 import { recordKeyOf } from '../../domain/resource.ts'
-import { jsonSchemaOf, requiredOf } from '../../engine/input/json-schema.ts'
 import type { Body } from '../route.ts'
 import { enumValuesOf, keepsNull, type ObjectShape, type Shape } from '../stored-operation.ts'
 

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { openDatabase } from '../../../src/engine/db/database.ts'
+import { openDatabase } from '../../../src/database.ts'
 import { locationOf } from '../../support/settings.ts'
 import { checkJobHistory } from '../job-history.ts'
 import { jobTypes } from '../ledger.ts'

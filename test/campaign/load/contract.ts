@@ -1,4 +1,4 @@
-import { errorCodes, isErrorCode } from '../../../src/engine/errors.ts'
+import { errorCodes, isErrorCode } from '@fusion-gateway/base'
 
 /** A response of a gateway. */
 export interface GatewayResponse {

@@ -1,4 +1,4 @@
-import { openDatabase } from '../../../src/engine/db/database.ts'
+import { openDatabase } from '../../../src/database.ts'
 import { createNeighbours, type Neighbours } from '../../attacks/neighbours.ts'
 import { createMarkedTenants, type MarkedTenant } from '../../soak/tenants.ts'
 import { type Cluster, createCluster } from '../../support/cluster.ts'

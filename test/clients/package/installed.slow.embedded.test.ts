@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { buildVersion } from '@fusion-gateway/base'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import clientPackage from '../../../clients/package.json' with { type: 'json' }
 import packageJson from '../../../package.json' with { type: 'json' }
-import { buildVersion } from '../../../src/engine/telemetry/build-version.ts'
 import { projectRoot } from '../../support/docs.ts'
 
 let folder: string

@@ -1,4 +1,4 @@
-import type { Database } from '../../../src/engine/db/database.ts'
+import type { Database } from '@fusion-gateway/database'
 
 /** A row as the reference knows it: with the names of fields, times as they are sent, and the name of its type. */
 export interface Row {

@@ -1,6 +1,6 @@
+import { errorCodes, isErrorCode } from '@fusion-gateway/base'
 import { parse, TypeInfo, visit, visitWithTypeInfo } from 'graphql'
 import type { Random } from '../../../src/domain/resource.ts'
-import { errorCodes, isErrorCode } from '../../../src/engine/errors.ts'
 import { routes } from '../../../src/rest/routes.ts'
 import { toRest } from '../../support/to-rest.ts'
 import { describeDifference, differenceOf, ofGateway, ofReference } from '../compare/responses.ts'

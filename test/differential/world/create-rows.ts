@@ -1,5 +1,5 @@
+import type { Database } from '@fusion-gateway/database'
 import type { Random } from '../../../src/domain/resource.ts'
-import type { Database } from '../../../src/engine/db/database.ts'
 
 /** How many rows each tenant has. The ids of the rows are the same in each tenant, and the values are not. */
 export const counts = { users: 24, accounts: 40, jobs: 20 }

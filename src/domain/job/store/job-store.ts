@@ -1,15 +1,17 @@
-import type { Database } from '../../../engine/db/database.ts'
-import { sumOfBatches, sumOfTenants } from '../../../engine/db/each-tenant.ts'
-import type { Job, JobStatus } from '../../../engine/db/generated/prisma/client.ts'
-import { selectColumns } from '../../../engine/db/read/columns.ts'
-import { removeOlder } from '../../../engine/db/retention.ts'
-import type { Sql } from '../../../engine/db/sql.ts'
-import { type Parameter, type Statement, statement } from '../../../engine/db/statement.ts'
-import { isPossibleId } from '../../../engine/db/storable.ts'
-import { arityOf, type GivenValue, givenParameters } from '../../../engine/db/write/unnest.ts'
-import { type GatewayError, invalidField } from '../../../engine/errors.ts'
-import { readBehind } from '../../../engine/telemetry/measure.ts'
-import { type Metrics, metricsIn } from '../../../engine/telemetry/metrics.ts'
+import { type GatewayError, invalidField } from '@fusion-gateway/base'
+import type { Database, Job, JobStatus } from '@fusion-gateway/database'
+import { arityOf, type GivenValue, givenParameters, selectColumns } from '@fusion-gateway/prisma-trees'
+import type { Sql } from '@fusion-gateway/sql'
+import {
+  isPossibleId,
+  type Parameter,
+  removeOlder,
+  type Statement,
+  statement,
+  sumOfBatches,
+  sumOfTenants,
+} from '@fusion-gateway/sql'
+import { type Metrics, metricsIn, readBehind } from '@fusion-gateway/telemetry'
 import { isSuspended, suspendedTenants } from '../../suspension/suspension.ts'
 import { batchSize, createBulkStatements, createStatements, type JobSelection, release } from './statements.ts'
 import { type Backoff, canMake, type Failure, failureParameters, leaseOf, rejectedTransition } from './transitions.ts'

@@ -1,9 +1,7 @@
-import type { DataModel } from '../../../engine/db/data-model.ts'
-import type { JobStatus } from '../../../engine/db/generated/prisma/enums.ts'
-import { createOwnerships } from '../../../engine/db/read/owner.ts'
-import { createClause } from '../../../engine/db/read/where.ts'
-import { type Statement, statement, write } from '../../../engine/db/statement.ts'
-import { type Arity, unnestRows } from '../../../engine/db/write/unnest.ts'
+import type { JobStatus } from '@fusion-gateway/database'
+import type { DataModel } from '@fusion-gateway/prisma-trees'
+import { type Arity, createClause, createOwnerships, unnestRows } from '@fusion-gateway/prisma-trees'
+import { type Statement, statement, write } from '@fusion-gateway/sql'
 import { isSuspended, suspendedTenants } from '../../suspension/suspension.ts'
 import { defaultMaxAttempts, maxTypeLength, typePattern } from '../job.input.ts'
 import { statesBefore, type Transition } from './transitions.ts'
@@ -253,7 +251,7 @@ export function createBulkStatements(model: DataModel) {
   const ownershipOf = createOwnerships(model)
 
   function clauseOf({ tenantAppId, transition, states, where }: JobSelection) {
-    const { parts, parameters, parameter } = createClause(model, 'Job', ownershipOf({ tenantAppId }), where)
+    const { parts, parameters, parameter } = createClause(model, 'Job', ownershipOf({ id: tenantAppId }), where)
     const all = [...parts, ...changes[transition].where]
     // The embedded database knows the list types that exist when it starts. On its first start that is before the
     // migrations.

@@ -1,6 +1,5 @@
-import type { Job } from '../../../engine/db/generated/prisma/client.ts'
-import type { JobStatus } from '../../../engine/db/generated/prisma/enums.ts'
-import { type GatewayError, invalidField } from '../../../engine/errors.ts'
+import { type GatewayError, invalidField } from '@fusion-gateway/base'
+import type { Job, JobStatus } from '@fusion-gateway/database'
 
 /** How long a failed attempt delays the next one: the delay doubles with each attempt, up to the maximum. */
 export interface Backoff {

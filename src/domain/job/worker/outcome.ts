@@ -1,4 +1,4 @@
-import { toStorableText } from '../../../engine/db/storable.ts'
+import { toStorableText } from '@fusion-gateway/sql'
 import { maxCodeLength, maxMessageLength } from '../job.input.ts'
 import type { Failure } from '../store/transitions.ts'
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createAlarm, repeat } from '../../../engine/repeat.ts'
-import type { Logger } from '../../../engine/telemetry/logger.ts'
+import { createAlarm, repeat } from '@fusion-gateway/base'
+import type { Logger } from '@fusion-gateway/telemetry'
 import { type EventFeed, keepWatching } from '../../event/event-feed.ts'
 import type { Attempt } from './attempt.ts'
 import type { ClaimedDelivery, DeliveryStore, EndedDelivery } from './delivery-store.ts'

@@ -1,6 +1,5 @@
-import { sumOfBatches, sumOfTenants } from '../../../engine/db/each-tenant.ts'
-import type { Sql } from '../../../engine/db/sql.ts'
-import type { Statement } from '../../../engine/db/statement.ts'
+import type { Sql, Statement } from '@fusion-gateway/sql'
+import { sumOfBatches, sumOfTenants } from '@fusion-gateway/sql'
 import type { Event, EventType } from '../../event/event.ts'
 import type { DeliveryStatus } from '../webhook.ts'
 import * as statements from './statements.ts'

@@ -1,10 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { AllowedNetworks } from '@fusion-gateway/network'
+import { createGuardedAgent, createLookup, readRetryAfter } from '@fusion-gateway/network'
 import { type Agent, type Dispatcher, request } from 'undici'
-import { createGuardedAgent } from '../../../engine/network/guarded-agent.ts'
-import { createLookup } from '../../../engine/network/lookup.ts'
-import type { AllowedNetworks } from '../../../engine/network/private-networks.ts'
-import { readRetryAfter } from '../../../engine/network/retry-after.ts'
 import { secretPrefix } from '../secrets.ts'
 
 /** The response of an endpoint, or why there is none. */

@@ -1,4 +1,4 @@
-import { statement } from '../../../engine/db/statement.ts'
+import { statement } from '@fusion-gateway/sql'
 import { isSuspended } from '../../suspension/suspension.ts'
 
 // Locks are taken in one order, so that workers and mutations do not wait for each other in a circle: rows of webhooks

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { own } from '../../../../engine/own.ts'
+import { own } from '@fusion-gateway/base'
 import { readThrown } from '../outcome.ts'
 
 // The thread of an isolated handler. It imports little, because each job starts it.

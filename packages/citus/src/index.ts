@@ -1,0 +1,6 @@
+export { distributeTables } from './distribute-tables.ts'
+export { createTrees, followNodes, hashText } from './follow-nodes.ts'
+export { followLayout, requireLayout, watchPlacement } from './layout.ts'
+export { applyDistributed, finishDistributed, prepareDistributed, requireDistributable } from './migrate-distributed.ts'
+export { moveTenant } from './move-tenant.ts'
+export { verifyDistribution } from './verify-distribution.ts'

@@ -1,0 +1,1 @@
+export { type default as PrismaTypes, getDatamodel } from './generated/pothos.ts'

@@ -1,0 +1,5 @@
+export { backUp, restore } from './backup.ts'
+export { createImage } from './create-image.ts'
+export { createEmbeddedDriver, createPglite, openEmbedded } from './embedded.ts'
+export { imageFile, unpackImage } from './image.ts'
+export { createPool } from './node-postgres.ts'

@@ -1,0 +1,60 @@
+import type { Model } from '@fusion-gateway/prisma-trees'
+import type { Sql } from '@fusion-gateway/sql'
+import type { Context } from './context.ts'
+
+// What the log of events tells the engine. The domain reads it (domain/event/change-log.ts).
+
+/** A position in the log of a tenant: what a snapshot of the database has seen of it. */
+export interface LogPosition {
+  /** Transactions that the snapshot could not know write events with ids from here on. */
+  readonly begun: string
+  /** The beginnings of the ids of the transactions that ran. */
+  readonly running: readonly string[]
+  /** What the database said of itself before: a short read of it can tell that nothing has changed since. */
+  readonly state?: string
+}
+
+/** A change of a row. */
+export interface Change {
+  /** The models whose rows can have changed with it. */
+  readonly models: readonly Model[]
+  /** The ids of the row and of the rows that it belongs to. */
+  readonly ids: readonly string[]
+}
+
+/** What the log of a tenant says. */
+export interface LogChanges {
+  /** Differs if the log is another one than before, such as that of a restored backup. */
+  readonly server: string
+  /** Where the log is read from the next time. */
+  readonly position: LogPosition
+  /**
+   * The changes after the position from which it was read; undefined if they are not known: there are too many, or the
+   * tenant is deleted.
+   */
+  readonly changes: readonly Change[] | undefined
+}
+
+/**
+ * Reads what has changed after a position, and without one only a position, by one statement and in its snapshot. Where
+ * this statement is expensive, shorter ones first look whether anything has changed.
+ *
+ * @returns undefined if nothing has changed at all, so that the position is still the last one
+ */
+export type ReadChanges = (
+  sql: Sql,
+  tenantAppId: string,
+  after: LogPosition | undefined,
+) => Promise<LogChanges | undefined>
+
+/** The log of changes that says whether a response is still right. */
+export interface ChangeLog {
+  /** The models of whose rows each change is an event. */
+  readonly models: ReadonlySet<Model>
+  readonly readChanges: ReadChanges
+  /**
+   * Reads the position from which a client follows what a query does not see that is sent afterwards. Undefined if the
+   * viewer may not follow the log.
+   */
+  readonly readPosition: (context: Pick<Context, 'sql' | 'viewer'>) => Promise<string | undefined>
+}

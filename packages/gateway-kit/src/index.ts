@@ -1,0 +1,74 @@
+export type { Change, ChangeLog, LogChanges, LogPosition, ReadChanges } from './change-log.ts'
+export * from './context.ts'
+export { removeExpiredResponses } from './idempotency/idempotency.ts'
+export { lengthOf, pointsOfLength, usedPoints } from './operation/admit.ts'
+export {
+  executeOperation,
+  type OperationRequest,
+  type OperationResponse,
+  type Precondition,
+  resultOfError,
+  toClientError,
+} from './operation/execute.ts'
+export {
+  apolloMultipart,
+  isJsonType,
+  type JsonType,
+  negotiate,
+  negotiateJson,
+  statusOf,
+  statusOfError,
+  subscriptionProtocol,
+  wantsApolloMultipart,
+} from './operation/negotiate.ts'
+export { createOperations, type Operations, type OperationsOptions } from './operation/operations.ts'
+export {
+  createDocumentFinder,
+  type GraphQLParams,
+  idempotencyKeyIn,
+  readBodyParams,
+  readKey,
+  readQueryParams,
+} from './operation/params.ts'
+export type { Values } from './operation/prepare/coerce-variables.ts'
+export {
+  createDocumentCache,
+  createPreparer,
+  type DocumentCache,
+  hasScopes,
+  type PreparedOperation,
+  type Preparer,
+  type PreparerOptions,
+} from './operation/prepare/prepare.ts'
+export { buildSchemas, type Schemas, subgraphOf } from './operation/prepare/schemas.ts'
+export { readSelection, type SelectedField } from './operation/prepare/selection.ts'
+export { createResponseMemory, type ResponseMemoryOptions } from './operation/response-memory.ts'
+export type { DocumentRequest, Results } from './operation/run.ts'
+export { readTrustedDocuments, type TrustedDocuments } from './operation/trusted-documents.ts'
+export { WrittenResult } from './operation/written-result.ts'
+export { createServer, type Exchange, type ServerOptions } from './operation/yoga.ts'
+export {
+  type Authenticate,
+  contextOf,
+  createAuthenticate,
+  idempotencyKeyPattern,
+  onFlushed,
+  onUnread,
+  type RequestState,
+  readIdempotencyKey,
+  readsAnew,
+  viewerOf,
+} from './request.ts'
+export {
+  compressOnce,
+  compressResponse,
+  type Encoding,
+  matchesTag,
+  preferredEncoding,
+  respondConditionally,
+  strongTag,
+  tagOf,
+  weakTag,
+} from './response-body.ts'
+export { Interruption, type SubscriptionValues } from './subscription-values.ts'
+export { toHttpError } from './to-http-error.ts'

@@ -1,0 +1,237 @@
+import { own } from '@fusion-gateway/base'
+import { metadataOf } from '@fusion-gateway/pothos-trees'
+import type { Model } from '@fusion-gateway/prisma-trees'
+import { type Branch, noBranches, type ReadPlan, type Relation } from '@fusion-gateway/prisma-trees'
+import { getArgumentValues, Kind, type ValueNode } from 'graphql'
+import type { Context } from '../../context.ts'
+import type { Values } from './coerce-variables.ts'
+import { isNode } from './cost.ts'
+import { allFields, isIncluded, type SelectedField, type Selection } from './selection.ts'
+
+/**
+ * The most relations in the plans of an operation. Other root fields are read level by level. It bounds the statements
+ * of a request, their length, and what a prepared operation keeps of them.
+ */
+const maxBranches = 24
+
+/**
+ * With more variables than this in `@skip` and `@include`, nothing is planned, because each combination has its own
+ * plan.
+ */
+const maxVariables = 3
+
+/**
+ * Returns a function that plans the reads of an operation: for each model the fields, and for each root field the
+ * relations that are read together with its rows.
+ *
+ * A plan is kept for the values of the variables that decide `@skip` and `@include`. The relations of nested lists with
+ * arguments also depend on other variables and on the viewer, so they are planned for each request.
+ *
+ * @returns the plan for coerced variables
+ */
+export function createPlanner({ fields }: Selection): (variables: Values, context: Context) => ReadPlan {
+  const variables = new Set<string>()
+  let hasNestedLists = false
+  for (const field of allFields(fields)) {
+    for (const { variable } of field.conditions) if (variable !== undefined) variables.add(variable)
+    hasNestedLists ||= isRestricted(field)
+  }
+  const kept = new Map<string, { readonly fieldsOf: FieldsOf; plan: ReadPlan | undefined }>()
+
+  function planBranches(values: Values, fieldsOf: FieldsOf, context: Context): ReadPlan {
+    const byField = planRootFields(fields, { values, context, fieldsOf })
+    return { fieldsOf, branchesOf: (rootField) => byField.get(rootField) ?? noBranches }
+  }
+
+  return (values, context) => {
+    if (variables.size > maxVariables) {
+      return { fieldsOf: planFields(fields, values), branchesOf: () => noBranches }
+    }
+    const key = [...variables].map((name) => own(values, name)).join()
+    const known = kept.get(key) ?? { fieldsOf: planFields(fields, values), plan: undefined }
+    kept.set(key, known)
+    if (hasNestedLists) return planBranches(values, known.fieldsOf, context)
+    known.plan ??= planBranches(values, known.fieldsOf, context)
+    return known.plan
+  }
+}
+
+interface Planning {
+  readonly values: Values
+  readonly context: Context
+  readonly fieldsOf: FieldsOf
+}
+
+/** Whether a field can read only a part of its relation: it has arguments, or reads a part without them too. */
+function isRestricted({ field, node }: SelectedField): boolean {
+  const { relation } = metadataOf(field)
+  return relation?.restrict !== undefined && ((node.arguments ?? []).length > 0 || !relation.canBeWhole)
+}
+
+/** The relation of a field for its arguments. Undefined if the resolver will reject them. */
+function relationOf(selected: SelectedField, { values, context }: Planning): Relation | undefined {
+  const { relation } = metadataOf(selected.field)
+  const restrict = relation?.restrict
+  if (!restrict || !isRestricted(selected)) return relation?.relation
+  try {
+    return restrict(selected.node, () => getArgumentValues(selected.field, selected.node, values), context)
+  } catch {
+    return undefined
+  }
+}
+
+type FieldsOf = (model: Model) => ReadonlySet<string>
+
+const noFields: ReadonlySet<string> = new Set()
+
+/** The fields to read of each model: the selected ones, and the ids that relations start from. */
+function planFields(fields: readonly SelectedField[], values: Values): FieldsOf {
+  const byModel = new Map<string, Set<string>>()
+  function add(selected: readonly SelectedField[]): void {
+    for (const { parent, field, conditions, selections } of selected) {
+      if (!isIncluded(conditions, values)) continue
+      const names = byModel.get(parent.name) ?? new Set<string>()
+      for (const name of columnsOf(field)) names.add(name)
+      byModel.set(parent.name, names)
+      add(selections)
+    }
+  }
+  add(fields)
+  return (model) => byModel.get(model) ?? noFields
+}
+
+/**
+ * Plans each root field, by the nodes that select it. Fields that read the same branches share them, and so share a
+ * statement.
+ */
+function planRootFields(fields: readonly SelectedField[], planning: Planning): Map<object, readonly Branch[]> {
+  const included = fields.filter(({ conditions }) => isIncluded(conditions, planning.values))
+  const planned = new Map<object, readonly Branch[]>()
+  const shared = new Map<string, readonly Branch[]>()
+  let left = maxBranches
+  for (const group of Map.groupBy(included, ({ key }) => key).values()) {
+    const selections = group.flatMap((field) => field.selections)
+    const branches = branchesOf(selections, planning)
+    // The fields follow from the models, because all branches here are of one plan.
+    const key = JSON.stringify(branches)
+    if (!shared.has(key)) {
+      const size = count(branches)
+      if (size === 0 || size > left) continue
+      left -= size
+      shared.set(key, branches)
+    }
+    for (const { node } of group) planned.set(node, shared.get(key) ?? branches)
+  }
+  return planned
+}
+
+/** The relations among fields, also below connections, edges and lists. */
+function branchesOf(fields: readonly SelectedField[], planning: Planning): Branch[] {
+  const included = fields.filter(({ conditions }) => isIncluded(conditions, planning.values))
+  const groups = Map.groupBy(included, ({ parent, field }) => `${parent.name}.${field.name}`)
+  return [...groups.values()].flatMap((group): Branch[] => {
+    const [first] = group
+    if (!first) return []
+    const { parent, field } = first
+    const { relation } = metadataOf(field)
+    // Another field of a row returns other rows, which a resolver reads.
+    if (!relation) return isNode(parent) ? [] : branchesBelow(group, planning)
+    // Selections with the same arguments read the same rows.
+    const lists = Map.groupBy(group, (selected) => relationOf(selected, planning))
+    return [...lists].flatMap(([of, selected]) => {
+      if (!of) return []
+      const branches = branchesBelow(selected, planning)
+      const from = { parent: parent.name as Model, from: relation.from }
+      return [{ ...from, relation: of, fields: planning.fieldsOf(of.model), branches }]
+    })
+  })
+}
+
+function branchesBelow(fields: readonly SelectedField[], planning: Planning): Branch[] {
+  return branchesOf(
+    fields.flatMap(({ selections }) => selections),
+    planning,
+  )
+}
+
+/** The columns that a field reads: the start of its relation, those that it declares, or the one with its name. */
+function columnsOf(field: SelectedField['field']): readonly string[] {
+  const { columns, relation } = metadataOf(field)
+  return columns ?? [relation?.from ?? field.name]
+}
+
+function count(branches: readonly Branch[]): number {
+  return branches.reduce((sum, branch) => sum + 1 + count(branch.branches), 0)
+}
+
+/** What the response to a query or subscription depends on, if every change of it is in the log. */
+export interface Dependencies {
+  readonly models: ReadonlySet<Model>
+  /**
+   * The ids of the rows that it starts from, if it reads only these and rows that belong to them. Undefined: it may
+   * depend on any row of the models.
+   */
+  idsOf(variables: Values): readonly string[] | undefined
+}
+
+/** The arguments that compose conditions and orders, which can be about rows of any model. */
+const composing: ReadonlySet<string> = new Set(['filter', 'orderBy', 'thenBy'])
+
+/**
+ * Finds what the response to a query or subscription depends on. Fields that `@skip` and `@include` leave out count
+ * too.
+ *
+ * @param logged the models of whose rows each change is an event
+ * @returns undefined if it can change without an event
+ */
+export function dependenciesOf({ fields }: Selection, logged: ReadonlySet<Model>): Dependencies | undefined {
+  const models = new Set<Model>()
+  let isBelowRoots = true
+  for (const { parent, field, type, node } of allFields(fields)) {
+    const { root, relation, isUnlogged } = metadataOf(field)
+    const isRoot = parent.name === 'Query' || parent.name === 'Subscription'
+    if (isUnlogged || (isRoot && !root)) return undefined
+    if (isNode(type)) models.add(type.name as Model)
+    if (root) models.add(root.model)
+    if (relation) models.add(relation.relation.model)
+    // A relation leads down to the rows that belong to a row by its id, and up by another field.
+    if (relation && relation.from !== 'id') isBelowRoots = false
+    const isComposed = (node.arguments ?? []).some(({ name }) => composing.has(name.value))
+    if (isComposed || root?.readsOthers) for (const model of logged) models.add(model)
+  }
+  if (models.size === 0 || ![...models].every((model) => logged.has(model))) return undefined
+  const roots = isBelowRoots ? fields.map(rootIds) : [undefined]
+  return {
+    models,
+    idsOf(variables) {
+      const ids: string[] = []
+      for (const idsOf of roots) {
+        const found = idsOf?.(variables)
+        if (!found) return undefined
+        ids.push(...found)
+      }
+      return ids
+    },
+  }
+}
+
+/** Returns the function that reads the ids that a field of Query starts from; undefined if it starts from all rows. */
+function rootIds({ field, node }: SelectedField): ((variables: Values) => readonly string[] | undefined) | undefined {
+  const { root } = metadataOf(field)
+  const argument = root?.ids === undefined ? undefined : node.arguments?.find(({ name }) => name.value === root.ids)
+  if (!argument) return undefined
+  return (variables) => textsOf(argument.value, variables)
+}
+
+/** The texts of an argument: of an id, or of a list of ids. Undefined if they are not known, as with a default. */
+function textsOf(value: ValueNode, variables: Values): readonly string[] | undefined {
+  if (value.kind === Kind.VARIABLE) {
+    const sent = own(variables, value.name.value)
+    const list = Array.isArray(sent) ? sent : [sent]
+    return list.every((id) => typeof id === 'string' || typeof id === 'number') ? list.map(String) : undefined
+  }
+  if (value.kind === Kind.STRING || value.kind === Kind.INT) return [value.value]
+  if (value.kind !== Kind.LIST) return undefined
+  const lists = value.values.map((item) => textsOf(item, variables))
+  return lists.some((list) => list === undefined) ? undefined : lists.flatMap((list) => list ?? [])
+}

@@ -1,0 +1,156 @@
+import { own } from '@fusion-gateway/base'
+import {
+  type ASTVisitor,
+  type DocumentNode,
+  GraphQLError,
+  type GraphQLSchema,
+  Kind,
+  NoSchemaIntrospectionCustomRule,
+  OperationTypeNode,
+  parse,
+  type SelectionSetNode,
+  SingleFieldSubscriptionsRule,
+  specifiedRules,
+  type ValidationContext,
+  type ValidationRule,
+  ValuesOfCorrectTypeRule,
+  validate,
+  visitInParallel,
+} from 'graphql'
+import { checkDocumentSize, DocumentError, operationBoundsRule } from './bounds.ts'
+import { conditionsOf } from './selection.ts'
+
+export interface ReadDocument {
+  /** The number of its tokens. */
+  readonly size: number
+  /** Undefined if the document has a syntax error. */
+  readonly document?: DocumentNode
+  readonly errors: readonly GraphQLError[]
+}
+
+/** @param introspection whether the document may introspect the schema */
+export function createDocumentReader(schema: GraphQLSchema, introspection: boolean): (text: string) => ReadDocument {
+  const rules = [
+    ...specifiedRules.map((rule) => replaced.get(rule) ?? rule),
+    operationBoundsRule,
+    ...(introspection ? [] : [NoSchemaIntrospectionCustomRule]),
+  ]
+  const options = { hideSuggestions: !introspection }
+
+  return (text) => {
+    try {
+      const size = checkDocumentSize(text)
+      const document = parse(text)
+      const errors = validate(schema, document, rules, options)
+      return { size, document, errors: errors.map(explainDirective) }
+    } catch (error) {
+      if (error instanceof GraphQLError) return { size: 0, errors: [error] }
+      throw error
+    }
+  }
+}
+
+/**
+ * Requires that a subscription selects a field, and the same one whatever its variables are. The rule of graphql-js
+ * reads `@skip` and `@include` as if all variables were absent, and accepts a subscription without a field, with which
+ * its executor fails.
+ */
+const subscriptionFieldRule: ValidationRule = (context) => ({
+  OperationDefinition(operation) {
+    if (operation.operation !== OperationTypeNode.SUBSCRIPTION) return
+    const field = fieldOf(context, operation.selectionSet, new Set())
+    if (field === 'selected') {
+      const rule = SingleFieldSubscriptionsRule(context) as { OperationDefinition(node: typeof operation): void }
+      rule.OperationDefinition(operation)
+    } else context.reportError(new DocumentError(problems[field], { nodes: operation }))
+  },
+})
+
+const problems = {
+  variable:
+    'Whether a subscription selects its field must not depend on a variable: remove @skip and @include from it.',
+  none: 'The subscription selects no field: @skip or @include leaves it out.',
+}
+
+/** Whether a subscription selects a field, or depends on a variable for it. Each of its fragments is read once. */
+function fieldOf(
+  context: ValidationContext,
+  { selections }: SelectionSetNode,
+  fragments: Set<string>,
+): keyof typeof problems | 'selected' {
+  let found: 'none' | 'selected' = 'none'
+  for (const selection of selections) {
+    const conditions = conditionsOf(selection.directives)
+    if (conditions.some(({ variable }) => variable !== undefined)) return 'variable'
+    if (conditions.some(({ is }) => !is)) continue
+    if (selection.kind === Kind.FIELD) {
+      found = 'selected'
+      continue
+    }
+    const isSpread = selection.kind === Kind.FRAGMENT_SPREAD
+    if (isSpread && fragments.has(selection.name.value)) continue
+    if (isSpread) fragments.add(selection.name.value)
+    const fragment = isSpread ? context.getFragment(selection.name.value) : selection
+    // Another rule rejects the name of a fragment that does not exist.
+    const inner = fragment ? fieldOf(context, fragment.selectionSet, fragments) : 'selected'
+    if (inner === 'variable') return inner
+    if (inner === 'selected') found = inner
+  }
+  return found
+}
+
+const replaced = new Map<ValidationRule, ValidationRule>([
+  [ValuesOfCorrectTypeRule, literalsRule],
+  [SingleFieldSubscriptionsRule, subscriptionFieldRule],
+])
+
+/** What to do without the directives of incremental delivery, which other servers know. */
+const advice: Record<string, string> = {
+  'Unknown directive "@defer".':
+    'The directive @defer is not supported: a response is sent in one piece. Request the deferred fields in another operation.',
+  'Unknown directive "@stream".':
+    'The directive @stream is not supported: a response is sent in one piece. Request the list in pages, with first and after.',
+}
+
+/** An error of the validation, which says what to do without a directive that is not supported. */
+function explainDirective(error: GraphQLError): GraphQLError {
+  const message = own(advice, error.message)
+  return message === undefined ? error : new DocumentError(message, { nodes: error.nodes ?? null })
+}
+
+/**
+ * The rule of graphql-js for the values in a document. It also says where a value stands that a scalar rejects, and
+ * names its argument: `Argument "filter.createdAfter" got an invalid value; DateTime cannot represent …`. Many scalars
+ * say neither.
+ */
+function literalsRule(context: ValidationContext): ASTVisitor {
+  const names: string[] = []
+  let value: GraphQLError['nodes']
+
+  const tracker: ASTVisitor = {
+    VariableDefinition: {
+      enter: ({ variable }) => void names.push(`$${variable.name.value}`),
+      leave: () => void names.pop(),
+    },
+    Argument: { enter: ({ name }) => void names.push(name.value), leave: () => void names.pop() },
+    ObjectField: { enter: ({ name }) => void names.push(name.value), leave: () => void names.pop() },
+    enter(node) {
+      if (node.kind.endsWith('Value')) value = [node]
+    },
+  }
+  const reportError = (error: GraphQLError) => {
+    const [name = ''] = names
+    const subject = name.startsWith('$') ? 'Variable' : 'Argument'
+    const message = `${subject} "${names.join('.')}" got an invalid value; ${error.message}`
+    context.reportError(isOfScalar(error) ? new GraphQLError(message, { nodes: error.nodes ?? value ?? null }) : error)
+  }
+  return visitInParallel([
+    tracker,
+    ValuesOfCorrectTypeRule(Object.create(context, { reportError: { value: reportError } })),
+  ])
+}
+
+/** Whether a scalar has rejected the value. The errors of the rule itself say all this. */
+function isOfScalar({ message, originalError }: GraphQLError): boolean {
+  return originalError !== undefined || !/^(Expected value of type|Field|Enum|Value) /.test(message)
+}

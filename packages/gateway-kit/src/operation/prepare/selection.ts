@@ -1,0 +1,134 @@
+import { own } from '@fusion-gateway/base'
+import {
+  type DirectiveNode,
+  type DocumentNode,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  type GraphQLField,
+  type GraphQLInterfaceType,
+  type GraphQLNamedOutputType,
+  type GraphQLObjectType,
+  type GraphQLSchema,
+  getNamedType,
+  isInterfaceType,
+  isObjectType,
+  Kind,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
+} from 'graphql'
+
+export interface SelectedField {
+  /** The type that has the field. */
+  readonly parent: GraphQLObjectType | GraphQLInterfaceType
+  /** The key in the response: the alias or the name. */
+  readonly key: string
+  readonly node: FieldNode
+  readonly field: GraphQLField<unknown, unknown>
+  /** The type of the field without lists and non-null. */
+  readonly type: GraphQLNamedOutputType
+  readonly selections: readonly SelectedField[]
+  /** The conditions of `@skip` and `@include`, of the field and of the fragments around it. */
+  readonly conditions: readonly Condition[]
+}
+
+/** A field is selected if the variable has the value, or the literal is true. */
+export interface Condition {
+  readonly variable?: string
+  readonly is: boolean
+}
+
+/**
+ * The fields that a validated operation selects, with its fragments inlined. Fields that start with `__` are left out.
+ */
+export interface Selection {
+  readonly fields: readonly SelectedField[]
+  readonly size: number
+  readonly hasDirectives: boolean
+}
+
+/**
+ * Reads the selection of an operation. Everything that is known about an operation before it runs follows from it:
+ * scopes, columns, cost, nodes, and whether it can be compiled.
+ */
+export function readSelection(
+  schema: GraphQLSchema,
+  { definitions }: DocumentNode,
+  operation: OperationDefinitionNode,
+): Selection {
+  const fragments = new Map<string, FragmentDefinitionNode>()
+  for (const one of definitions) if (one.kind === Kind.FRAGMENT_DEFINITION) fragments.set(one.name.value, one)
+  let size = 0
+  let hasDirectives =
+    hasAny(operation.directives) || (operation.variableDefinitions ?? []).some(({ directives }) => hasAny(directives))
+
+  function read(
+    type: GraphQLNamedOutputType | undefined,
+    { selections }: SelectionSetNode,
+    around: readonly Condition[],
+  ): SelectedField[] {
+    return selections.flatMap((selection): SelectedField[] => {
+      hasDirectives ||= hasAny(selection.directives)
+      // Fields below the same fragments share their conditions.
+      const added = conditionsOf(selection.directives).filter((condition) => !includesCondition(around, condition))
+      const conditions = added.length > 0 ? [...around, ...added] : around
+      if (selection.kind === Kind.FIELD) return readField(type, selection, conditions)
+      const { typeCondition, selectionSet } =
+        selection.kind === Kind.INLINE_FRAGMENT
+          ? selection
+          : (fragments.get(selection.name.value) as FragmentDefinitionNode)
+      const condition = typeCondition && (schema.getType(typeCondition.name.value) as GraphQLNamedOutputType)
+      return read(condition ?? type, selectionSet, conditions)
+    })
+  }
+
+  function readField(
+    parent: GraphQLNamedOutputType | undefined,
+    node: FieldNode,
+    conditions: readonly Condition[],
+  ): SelectedField[] {
+    size += 1
+    if (!isObjectType(parent) && !isInterfaceType(parent)) return []
+    const field = own(parent.getFields(), node.name.value)
+    if (!field) return []
+    const type = getNamedType(field.type)
+    const selections = node.selectionSet ? read(type, node.selectionSet, none) : []
+    const key = node.alias?.value ?? node.name.value
+    return [{ parent, key, node, field, type, selections, conditions }]
+  }
+
+  const fields = read(schema.getRootType(operation.operation) ?? undefined, operation.selectionSet, none)
+  return { fields, size, hasDirectives }
+}
+
+/** Whether fields with these conditions are in the response, for the values of the variables. */
+export function isIncluded(conditions: readonly Condition[], values: Readonly<Record<string, unknown>>): boolean {
+  return conditions.every(({ variable, is }) => (variable === undefined ? is : own(values, variable) === is))
+}
+
+/** Every selected field, at all depths. */
+export function* allFields(fields: readonly SelectedField[]): Generator<SelectedField> {
+  for (const field of fields) {
+    yield field
+    yield* allFields(field.selections)
+  }
+}
+
+const none: readonly Condition[] = []
+
+export function conditionsOf(directives: readonly DirectiveNode[] = []): Condition[] {
+  return directives.flatMap(({ name, arguments: [argument] = [] }): Condition[] => {
+    if (name.value !== 'skip' && name.value !== 'include') return []
+    const wanted = name.value === 'include'
+    if (argument?.value.kind === Kind.VARIABLE) return [{ variable: argument.value.name.value, is: wanted }]
+    const literal = argument?.value.kind === Kind.BOOLEAN && argument.value.value
+    return [{ is: literal === wanted }]
+  })
+}
+
+function includesCondition(conditions: readonly Condition[], { variable, is }: Condition): boolean {
+  return conditions.some((known) => known.variable === variable && known.is === is)
+}
+
+function hasAny(list: readonly unknown[] | undefined): boolean {
+  return list !== undefined && list.length > 0
+}

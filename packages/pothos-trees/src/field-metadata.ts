@@ -1,0 +1,95 @@
+import type { FieldScope } from '@fusion-gateway/base'
+import type { Model, Relation } from '@fusion-gateway/prisma-trees'
+import type { FieldNode, GraphQLFieldResolver } from 'graphql'
+import type { Deprecation } from './deprecation.ts'
+import type { Context } from './types.ts'
+
+/** The cost of a field besides one point for each node, and the length of its lists. */
+export interface FieldCost {
+  /**
+   * The path of the argument with the page size, or the list of inputs, if it is neither `first` nor `last`:
+   * `input.limit`.
+   */
+  readonly page?: string
+  /** The length of the list: a number, or the argument whose entries it has. */
+  readonly length?: number | { readonly asArgument: string }
+  /**
+   * Further points, for the arguments as the client sent them.
+   *
+   * @param isOfRoot whether the field is one of a root field, such as `totalCount` of `users`
+   */
+  readonly extra?: (args: Readonly<Record<string, unknown>>, isOfRoot: boolean) => number
+}
+
+/** The metadata of a field besides its type and its resolver. Fields declare it as options. */
+export interface FieldMetadata {
+  /** The scope that a viewer needs for this field. By default that of its type. */
+  readonly scope?: FieldScope | undefined
+  /** Whether the field is null for viewers without the scope, although it always has a value. */
+  readonly isMasked?: boolean
+  /** Whether the field has a value unless it has an error. `TreesPlugin` sets it. */
+  readonly isNullByError?: boolean
+  /** Whether the result is a secret that is shown only once. It is not stored for an idempotency key. */
+  readonly isSecret?: boolean
+  readonly cost?: FieldCost
+  /**
+   * The relation that the field loads, and the field of its parent that holds the id. It can be read with the parent.
+   */
+  readonly relation?: {
+    readonly relation: Relation
+    readonly from: string
+    /** Whether it is the whole relation if the field has no arguments. */
+    readonly canBeWhole?: boolean
+    /**
+     * The relation for the arguments of the field, if they select some of its rows.
+     *
+     * @param node the field in the document. Its arguments are read once in a request
+     * @throws GatewayError for arguments that the resolver rejects
+     */
+    readonly restrict?: (node: FieldNode, args: () => object, context: Context) => Relation
+    /** The resolver, if the field has no other. */
+    readonly resolve?: GraphQLFieldResolver<unknown, Context>
+  }
+  /** The columns that the field reads, if it reads others than the one with its name. */
+  readonly columns?: readonly string[]
+  /**
+   * The model of the rows that a field of Query or Subscription reads, the argument with the ids that it starts from,
+   * if it has one, and whether it reads rows of other models too.
+   */
+  readonly root?: { readonly model: Model; readonly ids?: string; readonly readsOthers?: boolean }
+  /** Whether its value can change without an event of the log. Responses with it are not kept (response-memory.ts). */
+  readonly isUnlogged?: boolean
+  /**
+   * Whether a field of a payload shows the row as it is now, if it was not written because it has changed: instead of
+   * what was written, or nothing else.
+   */
+  readonly current?: 'instead' | 'only'
+  /** Why the field is deprecated, instead of Pothos' `deprecationReason`. */
+  readonly deprecation?: Deprecation
+}
+
+/** The extra points of a field whose statement reads rows that it does not return: a count, a search. */
+export const pointsOfScan = 50
+
+/**
+ * The rows that a parent is assumed to have in a nested list. A condition or an order is applied to each of them, also
+ * to those that are not returned.
+ */
+export const rowsOfParent = 5
+
+/** The extra points of a statement that reads no row, or a page of one parent. */
+export const pointsOfShortStatement = 5
+
+/** The key under which the schema keeps the metadata of a field. */
+export const metadataKey = 'metadata'
+
+const none: FieldMetadata = {}
+
+/** The metadata of a field. GraphQL's own fields, such as `__typename`, have none. */
+export function metadataOf({
+  extensions,
+}: {
+  readonly extensions?: Readonly<Record<string, unknown>> | null | undefined
+}) {
+  return (extensions?.[metadataKey] as FieldMetadata | undefined) ?? none
+}

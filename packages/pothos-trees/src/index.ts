@@ -1,0 +1,24 @@
+export {
+  type ConnectionArguments,
+  defaultPageSize,
+  readPage,
+  readPageById,
+  readPageRequest,
+  requireShortList,
+  type Side,
+} from './connection.ts'
+export { deprecatedFields, fieldNamed } from './deprecation.ts'
+export { type Entities, type EntityKey, extendToSubgraph, type LoadObjects, printSubgraph } from './federation.ts'
+export { metadataOf, pointsOfScan, pointsOfShortStatement, rowsOfParent } from './field-metadata.ts'
+export { withText } from './filter-fields.ts'
+export { choiceArguments, costOfList, type List, readListArguments } from './list.ts'
+export { errorAtEachPath, mask, maskEntries, maxErrors, withMasks } from './masked.ts'
+export * from './register.ts'
+export { listArgs, listCost, listQuery } from './related-list.ts'
+export { plannedLoaders } from './related-rows.ts'
+export { type JsonObject, scalars } from './scalars.ts'
+export { printSortedSchema, requiresScopes, semanticNonNull } from './semantic-nullability.ts'
+export { countsOf, groups, numbers, rowCount, type Stats } from './stats.ts'
+export { treesPlugin } from './trees-plugin.ts'
+export type { AppTypes, TreesTypes } from './types.ts'
+export { expectedUpdatedAt, type InputFields, ifUnchanged, inputWithId, type OutputFields } from './write-field.ts'

@@ -1,0 +1,193 @@
+import './bulk-write-field.ts'
+import './filter.ts'
+import './list.ts'
+import './order.ts'
+import './related-list.ts'
+import './stats.ts'
+import { type FieldScope, requireScope } from '@fusion-gateway/base'
+import type { Model } from '@fusion-gateway/prisma-trees'
+import { plannedField } from '@fusion-gateway/prisma-trees'
+import SchemaBuilder, {
+  BasePlugin,
+  type PothosOutputFieldConfig,
+  RootFieldBuilder,
+  type SchemaTypes,
+} from '@pothos/core'
+import { type GraphQLFieldResolver, isNullableType } from 'graphql'
+import { deprecationReason } from './deprecation.ts'
+import { type FieldMetadata, metadataKey, metadataOf } from './field-metadata.ts'
+import { mask } from './masked.ts'
+import { nodeOf, relatedRows } from './related-rows.ts'
+import { type Context, dataModelOf, type TreesOptions } from './types.ts'
+import { type Payload, whenNull } from './write-field.ts'
+
+declare global {
+  export namespace PothosSchemaTypes {
+    interface Plugins<Types extends SchemaTypes> {
+      trees: TreesPlugin<Types>
+    }
+
+    interface BaseTypeOptions<Types extends SchemaTypes> {
+      /** The scope for the fields of this type that do not name one. */
+      scope?: FieldScope
+    }
+
+    interface FieldOptions extends FieldMetadata {}
+
+    interface SchemaBuilderOptions<Types extends SchemaTypes> {
+      trees: TreesOptions
+    }
+
+    interface BuildSchemaOptions<Types extends SchemaTypes> {
+      /** Whether each field checks the scopes of the viewer before it resolves. */
+      guarded?: boolean
+    }
+  }
+}
+
+type Resolver<Types extends SchemaTypes> = GraphQLFieldResolver<unknown, Types['Context'], object>
+
+/**
+ * Keeps the metadata of each field in the schema, where `operation/prepare` reads it, and guards the fields that need a
+ * scope. In a guarded schema a viewer without the scope gets FORBIDDEN for the field, and its resolver does not run. If
+ * the field is nullable, it is null in every row, each with the error (masked.ts). The description of a field names
+ * its scope. All fields of Query are nullable, so that the error of one does not erase the others
+ * (docs/decisions/0022-nullable-fields-of-query.md).
+ *
+ * Pothos' plugin scope-auth wraps each protected resolver, so it checks each row.
+ */
+class TreesPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
+  override onOutputFieldConfig(field: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
+    const { scope, isMasked, isSecret, cost, columns, root, isUnlogged, deprecation, current, ...options } =
+      field.pothosOptions as FieldMetadata
+    const relation = options.relation ?? this.relationOf(field)
+    if (field.deprecationReason != null) {
+      throw new Error(
+        `${field.parentType}.${field.name} needs dates: declare \`deprecation\` instead of \`deprecationReason\``,
+      )
+    }
+    const { scope: ofType } = this.optionsOfParent(field)
+    const isResult = this.isResult(field)
+    const isNullable = isMasked || isResult || field.parentType === 'Query'
+    const isNullByError = isNullable && !isResult && !field.type.nullable
+    const declared = {
+      scope: scope ?? ofType,
+      isMasked,
+      isSecret,
+      cost,
+      relation,
+      columns,
+      root,
+      isUnlogged,
+      deprecation,
+      current,
+    }
+    const metadata = { ...declared, isNullByError }
+    const known = { ...field, extensions: { ...field.extensions, [metadataKey]: metadata } }
+    const needed = scopeOf(known)
+    return {
+      ...known,
+      ...(deprecation && { deprecationReason: deprecationReason(deprecation) }),
+      ...(isNullable && { type: { ...field.type, nullable: true } as typeof field.type }),
+      description: [
+        field.description,
+        isResult && whenNull[current ?? 'never'],
+        needed && `Needs the scope \`${needed}\`.`,
+      ]
+        .filter((sentence) => sentence)
+        .join(' '),
+    }
+  }
+
+  private optionsOfParent({ parentType }: PothosOutputFieldConfig<Types>) {
+    return this.buildCache.getTypeConfig(parentType).pothosOptions
+  }
+
+  /** Whether the parent of the field is what a mutation has written, or null. */
+  private isResult(field: PothosOutputFieldConfig<Types>): boolean {
+    return this.optionsOfParent(field).isPayload === true && field.name !== 'userErrors'
+  }
+
+  /** The relation that a field of plugin-prisma's `t.relation` loads. */
+  private relationOf({ parentType, type, extensions }: PothosOutputFieldConfig<Types>): FieldMetadata['relation'] {
+    const declared = extensions?.['pothosPrismaRelationField'] as { readonly name: string } | undefined
+    if (!declared) return undefined
+    const model = this.buildCache.getTypeConfig(parentType).extensions?.['pothosPrismaModel'] as Model
+    return relatedRows(
+      dataModelOf(this.builder),
+      model,
+      declared.name,
+      extensions?.['pothosPrismaSelect'] as Parameters<typeof relatedRows>[3],
+      !type.nullable,
+    )
+  }
+
+  override wrapResolve(resolve: Resolver<Types>, field: PothosOutputFieldConfig<Types>): Resolver<Types> {
+    const declared = field.extensions?.[declaredResolver] as DeclaredResolver<Types> | undefined
+    const planned: Resolver<Types> | undefined =
+      declared &&
+      ((parent, args, context, info) =>
+        declared({ select: { [plannedField]: nodeOf(info) } }, parent, args, context, info))
+    const { relation, current } = metadataOf(field)
+    const own = (relation?.resolve as Resolver<Types> | undefined) ?? planned ?? resolve
+    return this.guarded(this.isResult(field) ? ofResult(own, current) : own, field)
+  }
+
+  override wrapSubscribe(
+    subscribe: Resolver<Types> | undefined,
+    field: PothosOutputFieldConfig<Types>,
+  ): Resolver<Types> | undefined {
+    return subscribe && this.guarded(subscribe, field)
+  }
+
+  private guarded(resolve: Resolver<Types>, field: PothosOutputFieldConfig<Types>): Resolver<Types> {
+    const scope = scopeOf(field)
+    if (!this.options.guarded || !scope) return resolve
+    return (parent, args, context, info) => {
+      const ofRequest = context as Types['Context'] & Context
+      const { viewer } = ofRequest
+      if (!viewer.scopes.includes(scope) && isNullableType(info.returnType)) return mask(ofRequest, info, scope)
+      requireScope(viewer, scope)
+      return resolve(parent, args, context, info)
+    }
+  }
+}
+
+/** The resolver of `t.prismaField`, whose first argument is the query for what the document selects. */
+type DeclaredResolver<Types extends SchemaTypes> = (
+  query: object,
+  ...args: Parameters<Resolver<Types>>
+) => ReturnType<Resolver<Types>>
+
+const declaredResolver = 'treesResolver'
+
+// plugin-prisma would read the document for each request. A query that stands for the plan of the field costs nothing.
+type PrismaField = (options: { readonly resolve: unknown; readonly extensions?: object }) => unknown
+const fields = RootFieldBuilder.prototype as unknown as { prismaField: PrismaField }
+const { prismaField } = fields
+fields.prismaField = function plannedPrismaField(options) {
+  const extensions = { ...options.extensions, [declaredResolver]: options.resolve }
+  return prismaField.call(this, { ...options, extensions })
+}
+
+/** A resolver of what a mutation has written, for its payload. */
+function ofResult<Types extends SchemaTypes>(
+  resolve: Resolver<Types>,
+  current: FieldMetadata['current'],
+): Resolver<Types> {
+  return (parent, args, context, info) => {
+    const payload = parent as Payload<unknown>
+    if (payload.result === null || current === 'only') return (current && payload.current) ?? null
+    return resolve(payload.result, args, context, info)
+  }
+}
+
+function scopeOf(field: Parameters<typeof metadataOf>[0]): Exclude<FieldScope, 'inherited'> | undefined {
+  const { scope } = metadataOf(field)
+  return scope === 'inherited' ? undefined : scope
+}
+
+SchemaBuilder.registerPlugin('trees', TreesPlugin)
+
+/** The name of the plugin, for the option `plugins` of a builder. */
+export const treesPlugin = 'trees'

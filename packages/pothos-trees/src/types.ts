@@ -1,0 +1,63 @@
+import type { DataModel, Loaders } from '@fusion-gateway/prisma-trees'
+import type { Sql } from '@fusion-gateway/sql'
+import type { Register } from './register.ts'
+import type { JsonObject } from './scalars.ts'
+
+/** What the fields of this package need of the context of resolvers. */
+export interface TreesContext {
+  /** Whose scopes they are. A token can be bound to a user. */
+  readonly viewer: { readonly scopes: readonly string[]; readonly userId?: string | undefined }
+  /** Sends the statements of the request. */
+  readonly sql: Sql
+  /** The reads of the request. */
+  readonly loaders: Loaders
+  /** What reads and writes within a transaction. */
+  readonly within: (transaction: Sql) => Pick<TreesContext, 'sql' | 'loaders'>
+  /** Stands for one execution, for what its viewer may not see (masked.ts). */
+  readonly execution?: object
+  /** Whether cursors are as the previous release writes them. */
+  readonly hasPreviousRelease?: boolean
+}
+
+/** The context of resolvers. */
+export type Context = Register['context']
+
+/** The types of the schema of a builder. */
+export type AppTypes = Register['types']
+
+/** What the types of a schema have that uses this package, besides its context and its models. */
+export interface TreesTypes {
+  readonly DefaultFieldNullability: false
+  readonly DefaultEdgesNullability: false
+  readonly DefaultNodeNullability: false
+  readonly Scalars: {
+    ID: { Input: string; Output: string }
+    DateTime: { Input: Date; Output: Date }
+    Date: { Input: Date; Output: Date }
+    JSONObject: { Input: JsonObject; Output: JsonObject }
+    SafeInt: { Input: number; Output: number }
+  }
+}
+
+/** The options of the plugin. */
+export interface TreesOptions {
+  /** The tables of the models. */
+  readonly model: DataModel
+}
+
+/** The data model of the schema of a builder. */
+export function dataModelOf({ options }: { readonly options: { readonly trees: TreesOptions } }): DataModel {
+  return options.trees.model
+}
+
+type Builder = PothosSchemaTypes.SchemaBuilder<AppTypes>
+
+/** Defines a type that several fields of a schema share, once for each builder. */
+export function shared<Type>(define: (builder: Builder) => Type): (builder: Builder) => Type {
+  const defined = new WeakMap<Builder, Type>()
+  return (builder) => {
+    const known = defined.get(builder) ?? define(builder)
+    defined.set(builder, known)
+    return known
+  }
+}

@@ -1,0 +1,122 @@
+import type { Register } from './register.ts'
+
+type Models = Register['models']
+
+/** The name of a model of schema.prisma. */
+export type Model = Extract<keyof Models, string>
+
+/** The field that holds the owner of a row: the tenant. */
+export type OwnerField = Register['owner']
+
+/** The models whose rows belong to an owner. */
+export type OwnedModel = { [M in Model]: OwnerField extends keyof Row<M> ? M : never }[Model]
+
+/** The delegate of a model in Prisma Client. */
+export type DelegateOf<M extends Model> = Register['client'][Uncapitalize<M>]
+
+/** The types of the operations of a model. */
+export type OperationsOf<M extends Model> = Models[M]['operations']
+
+/** A row of a model, as Prisma Client returns it. */
+export type Row<M extends Model> = Models[M]['payload']['scalars']
+
+/** A column and the field of schema.prisma that it stores. */
+export interface Column {
+  readonly field: string
+  readonly column: string
+  /** Prisma's name of the type (`String`, `DateTime`, …), or the name of the enum. */
+  readonly type: string
+  /** PostgreSQL's name of the type: `text`, or `text[]` for a list. */
+  readonly sqlType: string
+  readonly isNullable: boolean
+  /** Whether it has a date without a time. */
+  readonly isDate?: true
+  /** What a new row has if nothing is given: the time, or a value. JSON is a text. */
+  readonly isNow?: true
+  readonly default?: string | number | boolean | readonly string[]
+  /**
+   * What its indexes have instead of the value, as schema.prisma says: the first 200 characters of a text, or a number
+   * that is never null.
+   */
+  readonly index?: 'prefix' | 'nullsLast'
+}
+
+/** A relation to rows of the same owner: the field `from` of a row has the value of `by` of the related rows. */
+export interface RelationField {
+  readonly field: string
+  readonly model: Model
+  readonly kind: 'one' | 'many'
+  readonly from: string
+  readonly by: string
+}
+
+/** A table and its columns, in the order of schema.prisma. */
+export interface Table {
+  readonly name: string
+  readonly columns: readonly Column[]
+  /** The column that holds the owner of a row. Undefined if its rows have none. */
+  readonly owner: string | undefined
+  /** The foreign keys within an owner: the fields that hold the id of a row of a model. */
+  readonly parents: readonly { readonly model: Model; readonly field: string }[]
+  /** The column of a field. */
+  columnOf(field: string): Column
+  /** The relation of a field; undefined if the field has a column. */
+  relationOf(field: string): RelationField | undefined
+}
+
+/** The tables by their models. */
+export interface DataModel {
+  /** Returns the table of a model. */
+  (model: Model): Table
+  /** The models in the order of schema.prisma. */
+  readonly models: readonly Model[]
+  /** The field that holds the owner of a row. */
+  readonly ownerField: string
+}
+
+/** What the generator writes of schema.prisma, where alone tables and columns are named. */
+export type GeneratedTables = Readonly<
+  Record<
+    string,
+    Pick<Table, 'name' | 'columns'> & {
+      readonly parents: readonly { readonly model: string; readonly field: string }[]
+      readonly relations: readonly (Omit<RelationField, 'model'> & { readonly model: string })[]
+    }
+  >
+>
+
+/**
+ * Creates the data model of what the generator has written.
+ *
+ * @param ownerField the field that holds the owner of a row, such as `tenantAppId`
+ */
+export function createDataModel(generated: GeneratedTables, ownerField: OwnerField): DataModel {
+  const tables = new Map(Object.entries(generated).map(([model, table]) => [model, tableOf(model, table, ownerField)]))
+  const find = (model: Model) => {
+    const table = tables.get(model)
+    if (!table) throw new Error(`There is no model ${model}`)
+    return table
+  }
+  return Object.assign(find, { models: Object.keys(generated) as Model[], ownerField })
+}
+
+function tableOf(
+  model: string,
+  { name, columns, parents, relations }: GeneratedTables[string],
+  ownerField: string,
+): Table {
+  const relationsByField = new Map(relations.map((relation) => [relation.field, relation as RelationField]))
+  const byField = new Map(columns.map((column) => [column.field, column]))
+  return {
+    name,
+    columns,
+    owner: byField.get(ownerField)?.column,
+    parents: parents as Table['parents'],
+    columnOf(field) {
+      const column = byField.get(field)
+      if (!column) throw new Error(`${model} has no column ${field}`)
+      return column
+    },
+    relationOf: (field) => relationsByField.get(field),
+  }
+}

@@ -1,0 +1,48 @@
+import type { Parameter } from '@fusion-gateway/sql'
+import type { DataModel, Model } from '../data-model.ts'
+
+/** The owner of the rows to read: a tenant, or one of its rows, such as a user. */
+export interface Owner {
+  /** The id of the tenant. */
+  readonly id: string
+  /** If given, only this row and the rows that belong to it are read. */
+  readonly within?: { readonly model: Model; readonly id: string } | undefined
+}
+
+/** The condition that every statement has on the rows that it reads. */
+export interface Ownership {
+  /** The first parameters of the statement. */
+  readonly parameters: readonly Parameter[]
+  /** The condition on the rows of a model. */
+  conditionOn(model: Model): string
+}
+
+/**
+ * Returns a function that returns the condition for an owner. It follows foreign keys: an account belongs to a user
+ * by its `user_id`, and a profile by its account. A row without such a foreign key, such as a job, belongs to no user.
+ */
+export function createOwnerships(model: DataModel): (owner: Owner) => Ownership {
+  const conditionOn = (of: Model) => `"${model(of).owner}" = $1`
+
+  function conditionWithin(root: Model, of: Model): string {
+    if (of === root) return `${conditionOn(of)} AND "id" = $2`
+    const parts = model(of).parents.flatMap(({ model: parent, field }) => {
+      if (!belongsTo(root, parent)) return []
+      const { column } = model(of).columnOf(field)
+      // An array makes PostgreSQL use the index on the foreign key.
+      return parent === root
+        ? [`"${column}" = $2`]
+        : [`"${column}" = ANY (ARRAY(SELECT "id" FROM "${model(parent).name}" WHERE ${conditionWithin(root, parent)}))`]
+    })
+    return [conditionOn(of), ...(parts.length > 0 ? parts : ['$2::text IS NULL'])].join(' AND ')
+  }
+
+  function belongsTo(root: Model, of: Model): boolean {
+    return of === root || model(of).parents.some((parent) => belongsTo(root, parent.model))
+  }
+
+  return ({ id, within }) =>
+    within === undefined
+      ? { parameters: [id], conditionOn }
+      : { parameters: [id, within.id], conditionOn: (of) => conditionWithin(within.model, of) }
+}

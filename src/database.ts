@@ -1,0 +1,26 @@
+import { createDatabase, type Database, type DatabaseOptions } from '@fusion-gateway/database'
+import type { DatabaseLocation } from '@fusion-gateway/sql'
+import { openPostgres, type PostgresObservers } from '@fusion-gateway/sql'
+
+export interface OpenOptions extends DatabaseOptions, PostgresObservers {
+  /**
+   * Whether a new embedded database may have all migrations from the start: it is then a copy of an image, which takes
+   * less time.
+   */
+  readonly usesImage?: boolean
+}
+
+/** Opens the database at a location. Neither migrates it nor sends it anything yet. */
+export async function openDatabase(location: DatabaseLocation, options: OpenOptions = {}): Promise<Database> {
+  if (location.kind === 'postgresql') {
+    return createDatabase(openPostgres(location.url, { loadNodes, ...options, ...location }), options)
+  }
+  const { openEmbedded } = await import('@fusion-gateway/embedded')
+  return createDatabase(await openEmbedded(location.dataDir, options), options)
+}
+
+// PGlite, and what knows Citus, are loaded only where they are used.
+async function loadNodes() {
+  const { followNodes } = await import('@fusion-gateway/citus')
+  return followNodes
+}
