@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { Sql } from '@fusion-gateway/sql'
-import { isDatabaseUnavailable, statement } from '@fusion-gateway/sql'
+import { isDatabaseUnavailable } from '@fusion-gateway/sql'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openDatabase } from '../../src/database.ts'
