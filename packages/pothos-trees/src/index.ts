@@ -13,6 +13,18 @@ export { metadataOf, pointsOfScan, pointsOfShortStatement, rowsOfParent } from '
 export { withText } from './filter-fields.ts'
 export { choiceArguments, costOfList, type List, readListArguments } from './list.ts'
 export { errorAtEachPath, mask, maskEntries, maxErrors, withMasks } from './masked.ts'
+export { type Dependencies, dependenciesOf } from './plan/dependencies.ts'
+export { planOf } from './plan/plan-of.ts'
+export { createPlanner } from './plan/planner.ts'
+export {
+  allFields,
+  conditionsOf,
+  isIncluded,
+  readSelection,
+  type SelectedField,
+  type Selection,
+  type Values,
+} from './plan/selection.ts'
 export * from './register.ts'
 export { listArgs, listCost, listQuery } from './related-list.ts'
 export { plannedLoaders } from './related-rows.ts'

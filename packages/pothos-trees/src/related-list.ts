@@ -21,7 +21,7 @@ import { nodeOf, oncePerField, type RelationQuery, type RelationQueryFunction } 
 import { type AppTypes, type Context, dataModelOf } from './types.ts'
 
 // Lists of the rows that belong to another row. Their arguments restrict the relation that the field loads, so the
-// planner finds the restricted relation in the selection, and reads it with the rows above (gateway-kit/operation/prepare/plan.ts).
+// planner finds the restricted relation in the selection, and reads it with the rows above (plan/planner.ts).
 
 declare global {
   export namespace PothosSchemaTypes {
