@@ -1,13 +1,36 @@
 import { invalidField } from '@fusion-gateway/base'
 import type { Order, Position } from '@fusion-gateway/prisma-trees'
 import { isPossibleId } from '@fusion-gateway/sql'
+import type { Context } from './types.ts'
 
 export interface OrderedList {
   /** Its name in cursors and errors: `users`. */
   readonly name: string
   readonly order: Order
-  /** Whether gateways of version 0.1.0 read its cursors too, which did not name lists. */
-  readonly isUnnamed?: boolean
+  /** A further format that its cursors may have. */
+  readonly format?: CursorFormat | undefined
+  /** Whether its cursors are written in that format. */
+  readonly isInFormat?: boolean | undefined
+}
+
+/** What a cursor says: where its row is in a list. */
+export interface CursorParts {
+  /** The name of the list. Undefined if the cursor does not say it. */
+  readonly list: string | undefined
+  /** The fields of the order, and their values as texts. */
+  readonly fields: readonly string[]
+  readonly texts: readonly string[]
+  readonly id: string
+}
+
+/** A format of cursors besides that of the package: such as an earlier one, of which clients still have cursors. */
+export interface CursorFormat {
+  /** Reads the content of a cursor, which is base64url outside. Undefined if it is of another format. */
+  read(content: string): CursorParts | undefined
+  /** The content of a cursor. Undefined: it is written in the format of the package. */
+  write(parts: CursorParts): string | undefined
+  /** Whether cursors are written in this format, in the responses to a request. */
+  isWritten(context: Context): boolean
 }
 
 /**
@@ -15,12 +38,19 @@ export interface OrderedList {
  * is deleted: base64url of a JSON array, such as `["users","createdAt","1769846400000","usr_1"]`, with a name and a
  * text for each further field of the order.
  */
-export function encodeCursor({ name, order, isUnnamed }: OrderedList, row: { readonly id: string }): string {
-  if (isUnnamed && !order.ties) {
-    const text = order.textOf(row)
-    return toBase64Url(order.field === 'createdAt' ? `${text} ${row.id}` : JSON.stringify([order.field, text, row.id]))
-  }
-  const values = ordersIn(order).flatMap((one) => [one.field, one.textOf(row)])
+export function encodeCursor(list: OrderedList, row: { readonly id: string }): string {
+  const { name, order, format, isInFormat } = list
+  const orders = ordersIn(order)
+  const other =
+    isInFormat === true &&
+    format?.write({
+      list: name,
+      fields: orders.map(({ field }) => field),
+      texts: orders.map((one) => one.textOf(row)),
+      id: row.id,
+    })
+  if (other) return toBase64Url(other)
+  const values = orders.flatMap((one) => [one.field, one.textOf(row)])
   return toBase64Url(JSON.stringify([name, ...values, row.id]))
 }
 
@@ -32,8 +62,8 @@ function ordersIn(order: Order): readonly Order[] {
  * @param argument that has the cursor: `after`
  * @throws GatewayError BAD_USER_INPUT for the cursor of another list, or of the list in another order
  */
-export function decodeCursor(cursor: string, { name, order }: OrderedList, argument: string): Position {
-  const parts = partsOf(cursor)
+export function decodeCursor(cursor: string, { name, order, format }: OrderedList, argument: string): Position {
+  const parts = partsOf(cursor, format)
   const isOther = () => invalidField(argument, 'INVALID_FORMAT', `is not a cursor of ${name}`)
   if (!parts || (parts.list ?? name) !== name) throw isOther()
   const orders = ordersIn(order)
@@ -45,33 +75,21 @@ export function decodeCursor(cursor: string, { name, order }: OrderedList, argum
   return { value, id: parts.id, ...(ties.length > 0 && { ties }) }
 }
 
-interface Parts {
-  readonly list: string | undefined
-  readonly fields: readonly string[]
-  readonly texts: readonly string[]
-  readonly id: string
-}
-
-/**
- * The parts of a cursor; undefined if it is of another format. Cursors of version 0.1.0, which clients may have kept,
- * do not name their list.
- */
-function partsOf(cursor: string): Parts | undefined {
+/** The parts of a cursor; undefined if it is of an unknown format. */
+function partsOf(cursor: string, format: CursorFormat | undefined): CursorParts | undefined {
   const content = Buffer.from(cursor, 'base64url').toString()
   // Base64 has several texts for one content, and ignores what it does not know.
   if (toBase64Url(content) !== cursor) return undefined
-  const [, time, id] = /^(-?\d+) (.*)$/su.exec(content) ?? []
-  if (time !== undefined && id !== undefined) return { list: undefined, fields: ['createdAt'], texts: [time], id }
-  const values = parseTexts(content)
-  const named = values.length === 3 ? values : values.slice(1)
-  const last = named.at(-1)
-  if (last === undefined || named.length < 3 || named.length % 2 === 0) return undefined
-  const inner = named.slice(0, -1)
+  const other = format?.read(content)
+  if (other) return other
+  const [list, ...values] = parseTexts(content)
+  const id = values.pop()
+  if (list === undefined || id === undefined || values.length < 2 || values.length % 2 === 1) return undefined
   return {
-    list: values.length === 3 ? undefined : values[0],
-    fields: inner.filter((_, index) => index % 2 === 0),
-    texts: inner.filter((_, index) => index % 2 === 1),
-    id: last,
+    list,
+    fields: values.filter((_, index) => index % 2 === 0),
+    texts: values.filter((_, index) => index % 2 === 1),
+    id,
   }
 }
 

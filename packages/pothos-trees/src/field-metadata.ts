@@ -29,7 +29,7 @@ export interface FieldMetadata {
   readonly isMasked?: boolean
   /** Whether the field has a value unless it has an error. `TreesPlugin` sets it. */
   readonly isNullByError?: boolean
-  /** Whether the result is a secret that is shown only once. It is not stored for an idempotency key. */
+  /** Whether the result is a secret that is shown only once, and stored nowhere. */
   readonly isSecret?: boolean
   readonly cost?: FieldCost
   /**
@@ -57,7 +57,7 @@ export interface FieldMetadata {
    * if it has one, and whether it reads rows of other models too.
    */
   readonly root?: { readonly model: Model; readonly ids?: string; readonly readsOthers?: boolean }
-  /** Whether its value can change without an event of the log. Responses with it are not kept (response-memory.ts). */
+  /** Whether its value can change without a change of a row that its operation reads. See `dependenciesOf`. */
   readonly isUnlogged?: boolean
   /**
    * Whether a field of a payload shows the row as it is now, if it was not written because it has changed: instead of

@@ -17,8 +17,9 @@ import { type GraphQLFieldResolver, isNullableType } from 'graphql'
 import { deprecationReason } from './deprecation.ts'
 import { type FieldMetadata, metadataKey, metadataOf } from './field-metadata.ts'
 import { mask } from './masked.ts'
+import { dataModelOf, type TreesOptions } from './options.ts'
 import { nodeOf, relatedRows } from './related-rows.ts'
-import { type Context, dataModelOf, type TreesOptions } from './types.ts'
+import type { Context } from './types.ts'
 import { type Payload, whenNull } from './write-field.ts'
 
 declare global {
@@ -39,7 +40,10 @@ declare global {
     }
 
     interface BuildSchemaOptions<Types extends SchemaTypes> {
-      /** Whether each field checks the scopes of the viewer before it resolves. */
+      /**
+       * Whether each field checks the scopes of the viewer before it resolves, which is so by default. Without the checks
+       * the schema is only for viewers who have all scopes of their operations.
+       */
       guarded?: boolean
     }
   }
@@ -48,11 +52,9 @@ declare global {
 type Resolver<Types extends SchemaTypes> = GraphQLFieldResolver<unknown, Types['Context'], object>
 
 /**
- * Keeps the metadata of each field in the schema, where `operation/prepare` reads it, and guards the fields that need a
- * scope. In a guarded schema a viewer without the scope gets FORBIDDEN for the field, and its resolver does not run. If
- * the field is nullable, it is null in every row, each with the error (masked.ts). The description of a field names
- * its scope. All fields of Query are nullable, so that the error of one does not erase the others
- * (docs/decisions/0022-nullable-fields-of-query.md).
+ * Keeps the metadata of each field in the schema, where the planner reads it, and guards the fields that need a scope.
+ * A viewer without the scope gets FORBIDDEN for the field, and its resolver does not run. If the field is nullable, it is
+ * null in every row, each with the error (masked.ts). The description of a field names its scope.
  *
  * Pothos' plugin scope-auth wraps each protected resolver, so it checks each row.
  */
@@ -61,14 +63,15 @@ class TreesPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     const { scope, isMasked, isSecret, cost, columns, root, isUnlogged, deprecation, current, ...options } =
       field.pothosOptions as FieldMetadata
     const relation = options.relation ?? this.relationOf(field)
-    if (field.deprecationReason != null) {
+    const { hasDatedDeprecations, hasNullableQuery } = this.builder.options.trees
+    if (hasDatedDeprecations && field.deprecationReason != null) {
       throw new Error(
         `${field.parentType}.${field.name} needs dates: declare \`deprecation\` instead of \`deprecationReason\``,
       )
     }
     const { scope: ofType } = this.optionsOfParent(field)
     const isResult = this.isResult(field)
-    const isNullable = isMasked || isResult || field.parentType === 'Query'
+    const isNullable = isMasked || isResult || (hasNullableQuery && field.parentType === 'Query')
     const isNullByError = isNullable && !isResult && !field.type.nullable
     const declared = {
       scope: scope ?? ofType,
@@ -142,7 +145,7 @@ class TreesPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
 
   private guarded(resolve: Resolver<Types>, field: PothosOutputFieldConfig<Types>): Resolver<Types> {
     const scope = scopeOf(field)
-    if (!this.options.guarded || !scope) return resolve
+    if (this.options.guarded === false || !scope) return resolve
     return (parent, args, context, info) => {
       const ofRequest = context as Types['Context'] & Context
       const { viewer } = ofRequest
