@@ -2,7 +2,7 @@
 // Prisma's generator is a package of development. An installation without these (`npm ci --omit=dev`) gets it in a
 // temporary folder, and keeps none of it.
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -39,7 +39,13 @@ function installGenerator(folder) {
 
 const folder = mkdtempSync(path.join(tmpdir(), 'fusion-generator-'))
 try {
-  execFileSync(process.execPath, [installedGenerator() ?? installGenerator(folder), 'generate'], { stdio: 'inherit' })
+  const installed = installedGenerator()
+  execFileSync(process.execPath, [installed ?? installGenerator(folder), 'generate'], { stdio: 'inherit' })
+  // The tests of packages have schemas of their own.
+  for (const name of installed === undefined ? [] : readdirSync('packages')) {
+    const schema = `packages/${name}/test/schema.prisma`
+    if (existsSync(schema)) execFileSync(process.execPath, [installed, 'generate', '--schema', schema], { stdio: 'inherit' })
+  }
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }

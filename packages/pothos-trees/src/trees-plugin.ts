@@ -9,7 +9,9 @@ import type { Model } from '@fusion-gateway/prisma-trees'
 import { plannedField } from '@fusion-gateway/prisma-trees'
 import SchemaBuilder, {
   BasePlugin,
+  type BuildCache,
   type PothosOutputFieldConfig,
+  type PothosTypeConfig,
   RootFieldBuilder,
   type SchemaTypes,
 } from '@pothos/core'
@@ -49,6 +51,9 @@ declare global {
   }
 }
 
+/** The name of the plugin, for the option `plugins` of a builder. */
+export const treesPlugin = 'trees'
+
 type Resolver<Types extends SchemaTypes> = GraphQLFieldResolver<unknown, Types['Context'], object>
 
 /**
@@ -59,6 +64,13 @@ type Resolver<Types extends SchemaTypes> = GraphQLFieldResolver<unknown, Types['
  * Pothos' plugin scope-auth wraps each protected resolver, so it checks each row.
  */
 class TreesPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
+  constructor(cache: BuildCache<Types>) {
+    super(cache, treesPlugin)
+    const plugins: readonly string[] = this.builder.options.plugins ?? []
+    if (plugins.includes('prisma') && plugins.indexOf('prisma') < plugins.indexOf(treesPlugin))
+      throw new Error('The plugin of Prisma follows this one: [treesPlugin, PrismaPlugin]')
+  }
+
   override onOutputFieldConfig(field: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
     const { scope, isMasked, isSecret, cost, columns, root, isUnlogged, deprecation, current, ...options } =
       field.pothosOptions as FieldMetadata
@@ -92,14 +104,18 @@ class TreesPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
       ...known,
       ...(deprecation && { deprecationReason: deprecationReason(deprecation) }),
       ...(isNullable && { type: { ...field.type, nullable: true } as typeof field.type }),
-      description: [
-        field.description,
-        isResult && whenNull[current ?? 'never'],
-        needed && `Needs the scope \`${needed}\`.`,
-      ]
-        .filter((sentence) => sentence)
-        .join(' '),
+      description:
+        [field.description, isResult && whenNull[current ?? 'never'], needed && `Needs the scope \`${needed}\`.`]
+          .filter((sentence) => sentence)
+          .join(' ') || null,
     }
+  }
+
+  override onTypeConfig(type: PothosTypeConfig): PothosTypeConfig {
+    const { pothosPrismaInclude: include, pothosPrismaSelect: select } = type.extensions ?? {}
+    if (include || select)
+      throw new Error(`${type.name} has \`include\` or \`select\`: the columns follow from the fields`)
+    return type
   }
 
   private optionsOfParent({ parentType }: PothosOutputFieldConfig<Types>) {
@@ -112,9 +128,23 @@ class TreesPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   }
 
   /** The relation that a field of plugin-prisma's `t.relation` loads. */
-  private relationOf({ parentType, type, extensions }: PothosOutputFieldConfig<Types>): FieldMetadata['relation'] {
+  private relationOf({
+    parentType,
+    name,
+    type,
+    extensions,
+  }: PothosOutputFieldConfig<Types>): FieldMetadata['relation'] {
     const declared = extensions?.['pothosPrismaRelationField'] as { readonly name: string } | undefined
-    if (!declared) return undefined
+    const refuse = (option: string, instead: string) => {
+      throw new Error(`${parentType}.${name} is not planned, because it has ${option}: use ${instead}`)
+    }
+    if (!declared) {
+      if (extensions?.['pothosPrismaSelect'])
+        refuse('a selection of plugin-prisma', '`columns`, `t.relation` or `t.relatedList`')
+      return undefined
+    }
+    if ('pothosPrismaFallbackPlan' in (extensions ?? {})) refuse('cursors of plugin-prisma', '`t.relatedList`')
+    if (extensions?.['pothosPrismaFallback']) refuse('a resolver', '`t.field`')
     const model = this.buildCache.getTypeConfig(parentType).extensions?.['pothosPrismaModel'] as Model
     return relatedRows(
       dataModelOf(this.builder),
@@ -173,6 +203,23 @@ fields.prismaField = function plannedPrismaField(options) {
   return prismaField.call(this, { ...options, extensions })
 }
 
+/** Methods of plugin-prisma whose fields are not planned, and what to use instead. */
+const unplanned = [
+  [RootFieldBuilder.prototype, 'prismaConnection', 't.list'],
+  [RootFieldBuilder.prototype, 'prismaFieldWithInput', 't.prismaField'],
+  [SchemaBuilder.prototype, 'prismaNode', 'builder.prismaObject'],
+] as const
+type Method = (this: { readonly options?: object; readonly builder?: object }, ...args: unknown[]) => unknown
+for (const [prototype, name, instead] of unplanned) {
+  const methods = prototype as unknown as Record<string, Method>
+  const method = methods[name] as Method
+  methods[name] = function refused(...args) {
+    const { options } = (this.builder ?? this) as { readonly options: { readonly plugins?: readonly string[] } }
+    if (options.plugins?.includes(treesPlugin)) throw new Error(`\`${name}\` is not planned: use \`${instead}\``)
+    return method.apply(this, args)
+  }
+}
+
 /** A resolver of what a mutation has written, for its payload. */
 function ofResult<Types extends SchemaTypes>(
   resolve: Resolver<Types>,
@@ -190,7 +237,4 @@ function scopeOf(field: Parameters<typeof metadataOf>[0]): Exclude<FieldScope, '
   return scope === 'inherited' ? undefined : scope
 }
 
-SchemaBuilder.registerPlugin('trees', TreesPlugin)
-
-/** The name of the plugin, for the option `plugins` of a builder. */
-export const treesPlugin = 'trees'
+SchemaBuilder.registerPlugin(treesPlugin, TreesPlugin)
