@@ -44,7 +44,8 @@ try {
   // The tests of packages have schemas of their own.
   for (const name of installed === undefined ? [] : readdirSync('packages')) {
     const schema = `packages/${name}/test/schema.prisma`
-    if (existsSync(schema)) execFileSync(process.execPath, [installed, 'generate', '--schema', schema], { stdio: 'inherit' })
+    if (existsSync(schema))
+      execFileSync(process.execPath, [installed, 'generate', '--schema', schema], { stdio: 'inherit' })
   }
 } finally {
   rmSync(folder, { recursive: true, force: true })
