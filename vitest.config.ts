@@ -44,10 +44,13 @@ const isNpmTest = isWholeRun && set === 'fast'
 /** The long files that test/all.ts has chosen. All of them, if it has not started this run. */
 const chosen = process.env['TEST_LONG']?.split(' ')
 
+/** The tests of the application, and those of packages with another schema. */
+const everywhere = '{test,packages/*/test}/**'
+
 const leftOutOf = {
-  fast: ['test/**/*.{slow,long,postgres}.*', ...loads],
-  rest: ['test/**/!(*.{slow,long}.embedded).test.ts'],
-  all: hasServer ? ['test/**/*.embedded.test.ts'] : ['test/**/*.postgres.test.ts'],
+  fast: [`${everywhere}/*.{slow,long,postgres}.*`, ...loads],
+  rest: [`${everywhere}/!(*.{slow,long}.embedded).test.ts`],
+  all: hasServer ? [`${everywhere}/*.embedded.test.ts`] : [`${everywhere}/*.postgres.test.ts`],
 }[set]
 if (!leftOutOf) throw new Error(`TEST_SET is fast, rest or all, not ${set}`)
 
@@ -97,7 +100,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'behaviour',
-          include: ['test/**/*.test.ts', 'packages/*/test/**/*.test.ts'],
+          include: [`${everywhere}/*.test.ts`],
           exclude: [...timed, ...loads, ...apart, ...others],
           env: isWholeRun || process.env['TEST_CPU'] ? { TEST_WARM: '1' } : {},
           maxWorkers,

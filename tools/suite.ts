@@ -46,7 +46,7 @@ const suites = new Set(allSuites().map(({ name }) => name))
 const recorded = JSON.parse(readFileSync(recordedFile, 'utf8')) as Recorded
 
 /** The files of `npm test`. */
-const filesOfNpmTest = globSync('test/**/*.test.ts', { cwd: projectRoot })
+const filesOfNpmTest = globSync('{test,packages/*/test}/**/*.test.ts', { cwd: projectRoot })
   .filter((file) => !/\.(slow|long|postgres)\.|\/faults\/(neighbours|overload)\./.test(file))
   .sort()
 

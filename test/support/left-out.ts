@@ -4,7 +4,7 @@ import type { Reporter } from 'vitest/node'
 /** Says at the end of `npm test` which tests it has left out. */
 export const leftOut: Reporter = {
   onTestRunEnd() {
-    const files = globSync(['test/**/*.{postgres,once}.test.ts', 'test/**/*.slow.*'], {
+    const files = globSync(['{test,packages/*/test}/**/*.{postgres,slow}.*'], {
       cwd: `${import.meta.dirname}/../..`,
     })
     process.stdout.write(

@@ -14,12 +14,13 @@ declare module '@fusion-gateway/prisma-trees' {
 const dataModel = createDataModel(tables, 'blogId')
 const reads = createReads(dataModel)
 
-/** Creates a function that returns the client of a blog. Each request has its own. */
-export function createBlogs(driver: Driver, options?: SqlOptions): (blogId: string) => ViewerClient {
+/** Creates a function that returns the client of a blog, or of one author of it. Each request has its own. */
+export function createBlogs(driver: Driver, options?: SqlOptions) {
   const prisma = new PrismaClient({ adapter: driver.prismaAdapter }).$extends(trees(dataModel))
   const sql = new Sql(driver, options)
-  return (blogId) => {
-    const owner = { id: blogId }
+  return (blogId: string, authorId?: string): ViewerClient => {
+    const within = authorId === undefined ? undefined : { model: 'Author' as const, id: authorId }
+    const owner = { id: blogId, within }
     return prisma.of({ sql, owner, loaders: createLoaders(sql, reads, owner) })
   }
 }

@@ -6,8 +6,8 @@ import { PrismaClient } from './generated/prisma/client.ts'
 
 /** A database with the blogs of `fillBlog`. */
 export interface Blogs {
-  /** The client of a blog. */
-  of(blogId: string): ViewerClient
+  /** The client of a blog, or of one author of it. */
+  of(blogId: string, authorId?: string): ViewerClient
   /** An untouched Prisma Client. */
   readonly plain: PrismaClient
   /** The statements that clients of blogs have sent. */

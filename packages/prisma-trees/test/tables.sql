@@ -44,7 +44,7 @@ CREATE TABLE "comment" (
   PRIMARY KEY ("blogId", "id"),
   FOREIGN KEY ("blogId", "postId") REFERENCES "Post" ON DELETE CASCADE,
   FOREIGN KEY ("blogId", "authorId") REFERENCES "Author" ON DELETE CASCADE,
-  FOREIGN KEY ("blogId", "replyToId") REFERENCES "comment"
+  FOREIGN KEY ("blogId", "replyToId") REFERENCES "comment" ON DELETE CASCADE
 );
 
 CREATE TABLE "Tag" (

@@ -255,7 +255,8 @@ function testsIn(value: unknown): Readonly<Record<string, unknown>> {
 const signs: Readonly<Record<string, string>> = { equals: '=', lt: '<', lte: '<=', gt: '>', gte: '>=' }
 
 function columnCondition(table: Table, field: string, operator: string, operand: unknown): Condition {
-  const { column: name, type, sqlType, index } = table.columnOf(field)
+  const { column: name, type, sqlType, index, isDate } = table.columnOf(field)
+  const toParameter = (value: unknown) => (isDate && value instanceof Date ? startOfDay(value) : toText(value))
   const column = `"${name}"`
   const types = new Set([type])
   if (operand !== null && (type === 'Json' || sqlType.endsWith('[]'))) throw unsupported(table, field, operator)
@@ -286,7 +287,7 @@ function columnCondition(table: Table, field: string, operator: string, operand:
     }
   }
   if (operator === 'in' || operator === 'notIn') {
-    const values = (operand as readonly unknown[]).map((value) => String(toParameter(value)))
+    const values = (operand as readonly unknown[]).map(toParameter)
     // The embedded database knows the list types that exist when it starts. On its first start that is before the
     // migrations.
     const listed = ({ parameter }: Writer) => `${parameter(values, 'text[]')}::${sqlType}[]`
@@ -318,8 +319,13 @@ function columnCondition(table: Table, field: string, operator: string, operand:
   throw unsupported(table, field, operator)
 }
 
-function toParameter(value: unknown): string | Date {
-  return value instanceof Date ? value : String(value)
+function toText(value: unknown): string {
+  return value instanceof Date ? value.toISOString() : String(value)
+}
+
+/** A date has no time. */
+function startOfDay(value: Date): string {
+  return `${value.toISOString().slice(0, '2026-01-31'.length)}T00:00:00.000Z`
 }
 
 /** The expression of an index. Null is beyond all numbers that the operator selects. */
