@@ -97,7 +97,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'behaviour',
-          include: ['test/**/*.test.ts'],
+          include: ['test/**/*.test.ts', 'packages/*/test/**/*.test.ts'],
           exclude: [...timed, ...loads, ...apart, ...others],
           env: isWholeRun || process.env['TEST_CPU'] ? { TEST_WARM: '1' } : {},
           maxWorkers,
