@@ -46,7 +46,7 @@ const suites = new Set(allSuites().map(({ name }) => name))
 const recorded = JSON.parse(readFileSync(recordedFile, 'utf8')) as Recorded
 
 /** The files of `npm test`. */
-const filesOfNpmTest = globSync('test/**/*.test.ts', { cwd: projectRoot })
+const filesOfNpmTest = globSync('{test,packages/*/test}/**/*.test.ts', { cwd: projectRoot })
   .filter((file) => !/\.(slow|long|postgres)\.|\/faults\/(neighbours|overload)\./.test(file))
   .sort()
 
@@ -138,7 +138,7 @@ function record(): void {
     files.map(({ file, wallSeconds }) => [file, wallSeconds] as const)
   const sorted = (entries: (readonly [string, number])[]) =>
     Object.fromEntries(entries.sort(([one], [other]) => (one < other ? -1 : 1)))
-  const kept = Object.entries(recorded.seconds).filter(([file]) => !file.startsWith('test/') || isThere(file))
+  const kept = Object.entries(recorded.seconds).filter(([file]) => !/^(test|packages)\//.test(file) || isThere(file))
   const numbers: Recorded = {
     ...recorded,
     ...(npmTest && {
