@@ -25,7 +25,7 @@ const timed = ['black-hole', 'listener', 'outages', 'replicas', 'shutdown', 'tim
 const loads = ['test/faults/neighbours.*', 'test/faults/overload.*']
 
 /** Tests that change what modules share have a process of their own. */
-const apart = ['test/**/*.apart.test.ts']
+const apart = ['{test,packages/*/test}/**/*.apart.test.ts']
 
 const isDistributed = process.env['TEST_CITUS_NODES'] !== undefined
 const hasServer = process.env['TEST_DATABASE_URL'] !== undefined
@@ -44,25 +44,27 @@ const isNpmTest = isWholeRun && set === 'fast'
 /** The long files that test/all.ts has chosen. All of them, if it has not started this run. */
 const chosen = process.env['TEST_LONG']?.split(' ')
 
-/** The tests of the application, and those of packages with another schema. */
-const everywhere = '{test,packages/*/test}/**'
-
 const leftOutOf = {
-  fast: [`${everywhere}/*.{slow,long,postgres}.*`, ...loads],
-  rest: [`${everywhere}/!(*.{slow,long}.embedded).test.ts`],
-  all: hasServer ? [`${everywhere}/*.embedded.test.ts`] : [`${everywhere}/*.postgres.test.ts`],
+  fast: ['{test,packages/*/test}/**/*.{slow,long,postgres}.*', ...loads],
+  rest: ['{test,packages/*/test}/**/!(*.{slow,long}.embedded).test.ts'],
+  all: hasServer ? ['{test,packages/*/test}/**/*.embedded.test.ts'] : ['{test,packages/*/test}/**/*.postgres.test.ts'],
 }[set]
 if (!leftOutOf) throw new Error(`TEST_SET is fast, rest or all, not ${set}`)
 
 /** Folders of tests about what is above SQL. Distributed tables make no difference, or the tests create their own. */
 const aboveSql = ['clients', 'docs', 'graphql', 'http', 'limits', 'mcp', 'rest', 'telemetry', 'websocket']
   .map((folder) => `test/${folder}/**`)
-  .concat('test/db/interrupted-migrations.*', 'test/db/statements-of-servers.*', 'test/**/*.postgres.test.ts')
+  .concat(
+    'packages/*/test/**',
+    'test/db/interrupted-migrations.*',
+    'test/db/statements-of-servers.*',
+    '{test,packages/*/test}/**/*.postgres.test.ts',
+  )
 
 const others = [
   ...leftOutOf,
   ...(isDistributed ? aboveSql : []),
-  ...(chosen ? globSync('test/**/*.long.*').filter((file) => !chosen.includes(file)) : []),
+  ...(chosen ? globSync('{test,packages/*/test}/**/*.long.*').filter((file) => !chosen.includes(file)) : []),
 ]
 
 /**
@@ -100,7 +102,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'behaviour',
-          include: [`${everywhere}/*.test.ts`],
+          include: ['{test,packages/*/test}/**/*.test.ts'],
           exclude: [...timed, ...loads, ...apart, ...others],
           env: isWholeRun || process.env['TEST_CPU'] ? { TEST_WARM: '1' } : {},
           maxWorkers,
