@@ -1,14 +1,17 @@
-// After an installation, generates the database client, the operations of the console, and the image of an empty database.
+// After an installation, generates the database client, the operations of the console, and the image of an empty database;
+// with the packages of development, also the client that the tests of prisma-trees use.
 // Prisma's generator is a package of development. An installation without these (`npm ci --omit=dev`) gets it in a
 // temporary folder, and keeps none of it.
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const entry = 'prisma-cli/build/index.js'
+/** An image has no tests. */
+const testSchema = 'packages/prisma-trees/test/schema.prisma'
 
 function installedGenerator() {
   try {
@@ -38,8 +41,14 @@ function installGenerator(folder) {
 }
 
 const folder = mkdtempSync(path.join(tmpdir(), 'fusion-generator-'))
+const installed = installedGenerator()
+const generator = installed ?? installGenerator(folder)
+/** @param {string[]} options */
+const generate = (...options) =>
+  execFileSync(process.execPath, [generator, 'generate', ...options], { stdio: 'inherit' })
 try {
-  execFileSync(process.execPath, [installedGenerator() ?? installGenerator(folder), 'generate'], { stdio: 'inherit' })
+  generate()
+  if (installed && existsSync(testSchema)) generate('--schema', testSchema)
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }

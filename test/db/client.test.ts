@@ -124,7 +124,7 @@ describe('the client of a viewer', () => {
       'The condition `search` on name of the table user is not supported',
     )
     await expect(db.profile.findMany({ take: 1, orderBy: { country: 'asc' } })).rejects.toThrow(
-      'The order {"country":"asc"} of the table profile is not supported: see "Add a list"',
+      'The order {"country":"asc"} of the table profile is not supported: README.md of prisma-trees',
     )
     await expect(db.account.findMany({ take: 1, include: { profile: { where: {} } } as never })).rejects.toThrow(
       'Account.profile is one row',

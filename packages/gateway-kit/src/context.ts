@@ -1,9 +1,10 @@
 import type { KeyRing, Viewer } from '@fusion-gateway/auth'
 import { type AccessTokens, createAccessTokens, createSigningKeys } from '@fusion-gateway/auth'
+import { GatewayError } from '@fusion-gateway/base'
 import type { Database } from '@fusion-gateway/database'
 import type { Budget } from '@fusion-gateway/limits'
 import { createFairQueues, type FairQueues } from '@fusion-gateway/limits'
-import type { Model, ViewerClient } from '@fusion-gateway/prisma-trees'
+import type { Excess, Model, ViewerClient } from '@fusion-gateway/prisma-trees'
 import { createLoaders, type Loaders } from '@fusion-gateway/prisma-trees'
 import { type RequestDatabase, type Sql, waitFor } from '@fusion-gateway/sql'
 import type { Client, Logger, RequestTrace, UsageCounter } from '@fusion-gateway/telemetry'
@@ -154,10 +155,23 @@ export function createContext(
     objects: <Result>(read: () => Promise<Result>) => waitFor(statements, () => queues.objects.run(viewer, read)),
     longModels: reading.longModels,
     maxLength: reading.maxLength,
+    errorFor: (excess: Excess) => tooExpensive(excess, reading.maxLength),
   }
   const within = (sql: Sql): RequestRows => {
     const loaders = createLoaders(sql, database.reads, owner, limits)
     return { sql, loaders, db: database.trees.of({ sql, owner, loaders }) }
   }
   return { ...services, ...within(database.sql.for(statements)), within, viewer, client, log, trace }
+}
+
+/** TOO_EXPENSIVE, for a read that is longer, or takes longer, than a client may ask for. */
+function tooExpensive({ of, isSearch, cause }: Excess, maxLength: number): GatewayError {
+  const messages = {
+    length: `The operation reads more than ${maxLength / 1024 / 1024} MiB. Request fewer rows or fields.`,
+    filter: `The filter takes too long. Use fewer conditions, or conditions on ids.${isSearch ? ' Search for a longer part of the text.' : ''}`,
+    order: 'The filter and the order take too long. Use fewer conditions, conditions on ids, or no thenBy.',
+    statistics: 'The statistics take too long. Use a filter that selects fewer rows.',
+  }
+  const limit = of === 'length' ? 'read_length' : 'filter_time'
+  return new GatewayError('TOO_EXPENSIVE', messages[of], cause === undefined ? { limit } : { limit, cause })
 }

@@ -62,8 +62,19 @@ const toDate: Decoder = (value) => {
 }
 
 /** Converts a value of a column, other than null, to that of Prisma Client. */
-export function decoderOf({ type }: Column, decodeTime = toDate): Decoder {
-  return type === 'DateTime' ? decodeTime : (decoders[type] ?? unchanged)
+export function decoderOf({ type, sqlType }: Column, decodeTime = toDate): Decoder {
+  const decode = type === 'DateTime' ? decodeTime : (decoders[type] ?? unchanged)
+  return sqlType.endsWith('[]') ? ofEach(decode) : decode
+}
+
+const ofEach =
+  (decode: Decoder): Decoder =>
+  (values) =>
+    decode === unchanged ? values : (values as unknown[]).map(decode)
+
+function decoderInJson({ type, sqlType }: Column, decodeTime: Decoder): Decoder | undefined {
+  const decode = type === 'DateTime' ? decodeTime : jsonDecoders[type]
+  return decode && sqlType.endsWith('[]') ? ofEach(decode) : decode
 }
 
 /** Which columns to read, all of them by default, and whether times become a `Date`, as by default, or a text. */
@@ -82,9 +93,12 @@ export function selectColumns(
   const fields = columns.map((column) => ({
     field: column.field,
     decode: decoderOf(column, decodeTime),
-    decodeJson: column.type === 'DateTime' ? decodeTime : jsonDecoders[column.type],
+    decodeJson: decoderInJson(column, decodeTime),
   }))
-  const aggregates = columns.map(({ column, type }) => `json_agg("${column}"${type === 'BigInt' ? '::text' : ''})`)
+  const aggregates = columns.map(({ column, type, sqlType }) => {
+    const isList = sqlType.endsWith('[]')
+    return `json_agg("${column}"${type === 'BigInt' ? `::text${isList ? '[]' : ''}` : ''})`
+  })
   return {
     list: columns.map(({ column }) => `"${column}"`).join(', '),
     hasObjects: columns.some(({ type }) => type === 'Json'),

@@ -1,4 +1,3 @@
-import { GatewayError } from '@fusion-gateway/base'
 import type { Sql } from '@fusion-gateway/sql'
 import { isPossibleId, isStatementTimeout } from '@fusion-gateway/sql'
 import DataLoader from 'dataloader'
@@ -45,7 +44,7 @@ export interface Loaders {
   aggregate(model: Model, args: AggregateArguments): Promise<Record<string, unknown>[]>
   /**
    * About how many rows are selected, as PostgreSQL plans to read them; null if it would estimate that from
-   * texts of other tenants.
+   * texts of other owners.
    */
   estimate(model: Model, where: object): Promise<number | null>
   /**
@@ -69,19 +68,42 @@ export interface Loaders {
 /** Runs a read, possibly after those that wait before it. */
 type Queued = <Result>(read: () => Promise<Result>) => Promise<Result>
 
+/** Why a read of a request is refused. */
+export interface Excess {
+  /**
+   * `length`: the request reads too many characters. Otherwise what makes a statement longer than it may take: its
+   * conditions, its conditions and its order of several fields, or statistics of many rows.
+   */
+  readonly of: 'length' | 'filter' | 'order' | 'statistics'
+  /** Whether it searches for a part of a text. */
+  readonly isSearch: boolean
+  /** The error of the statement. */
+  readonly cause?: unknown
+}
+
 /** Limits on the reads of a request. */
-interface ReadLimits {
-  /** Queues searches and counts. */
+export interface ReadLimits {
+  /** Queues searches and counts. By default they start at once, like those below. */
   readonly search: Queued
   /** Queues reads of many long JSON objects. */
   readonly objects: Queued
-  /** The models whose rows have long JSON objects. */
+  /** The models whose rows have long JSON objects. By default none. */
   readonly longModels: ReadonlySet<Model>
-  /** The most characters that the request may read. */
+  /** The most characters that the request may read. By default any number. */
   readonly maxLength: number
+  /** Creates the error of a read that is refused. By default that of the statement. */
+  readonly errorFor: (excess: Excess) => unknown
 }
 
 const atOnce: Queued = (read) => read()
+
+const noLimits: ReadLimits = {
+  search: atOnce,
+  objects: atOnce,
+  longModels: new Set(),
+  maxLength: Number.POSITIVE_INFINITY,
+  errorFor: ({ cause = new Error('The request reads more than it may') }) => cause,
+}
 
 /** Reads of more rows are queued if the rows have long JSON objects. */
 const maxObjects = 16
@@ -93,7 +115,8 @@ const maxObjects = 16
 type Cache = Map<string, unknown>
 
 /** Creates the reads of one request: a DataLoader for each relation that is loaded. */
-export function createLoaders(sql: Sql, reads: Reads, owner: Owner, limits: ReadLimits): Loaders {
+export function createLoaders(sql: Sql, reads: Reads, owner: Owner, given: Partial<ReadLimits> = {}): Loaders {
+  const limits = { ...noLimits, ...given }
   const loaders = new Map<readonly Branch[], Map<Relation, DataLoader<string, unknown>>>()
   const counters = new Map<Relation, DataLoader<string, number>>()
   const restrict = createNestedLists()
@@ -102,16 +125,40 @@ export function createLoaders(sql: Sql, reads: Reads, owner: Owner, limits: Read
   let plan = noPlan
   let received = 0
 
-  /** @throws GatewayError TOO_EXPENSIVE, before the rows are decoded, which takes several times their length */
+  /** @throws the error of the limits, before the rows are decoded, which takes several times their length */
   function onReceived(length: number): void {
     received += length
-    if (received <= limits.maxLength) return
-    const mebibytes = limits.maxLength / 1024 / 1024
-    throw new GatewayError(
-      'TOO_EXPENSIVE',
-      `The operation reads more than ${mebibytes} MiB. Request fewer rows or fields.`,
-      { limit: 'read_length' },
-    )
+    if (received > limits.maxLength) throw limits.errorFor({ of: 'length', isSearch: false })
+  }
+
+  /**
+   * @param order of a list
+   * @throws the error of the limits if the conditions and orders that the client composed take longer than a statement
+   *   may take
+   */
+  async function orTooExpensive<Result>(
+    traits: readonly Traits[],
+    read: Promise<Result>,
+    order?: Order,
+  ): Promise<Result> {
+    try {
+      return await read
+    } catch (error) {
+      const isSearch = traits.some(({ hasSearchedText }) => hasSearchedText)
+      const isComposedByClient = isSearch || traits.some(({ isComposed }) => isComposed) || order?.ties !== undefined
+      if (!isComposedByClient || !isStatementTimeout(error)) throw error
+      throw limits.errorFor({ of: order?.ties ? 'order' : 'filter', isSearch, cause: error })
+    }
+  }
+
+  /** @throws the error of the limits if statistics take longer than a statement may take */
+  async function orTooManyRows<Result>(read: Promise<Result>): Promise<Result> {
+    try {
+      return await read
+    } catch (error) {
+      if (!isStatementTimeout(error)) throw error
+      throw limits.errorFor({ of: 'statistics', isSearch: false, cause: error })
+    }
   }
 
   const queueFor = (model: Model, rows: number, followed = plan) =>
@@ -277,38 +324,4 @@ function grouped({ kind, by }: Relation, rows: readonly Record<string, unknown>[
   }
   const byKey = Map.groupBy(rows, (row) => row[by])
   return (key) => byKey.get(key) ?? []
-}
-
-/**
- * @param order of a list
- * @throws GatewayError TOO_EXPENSIVE if the conditions and orders that the client composed take longer than a statement
- *   may take
- */
-async function orTooExpensive<Result>(
-  traits: readonly Traits[],
-  read: Promise<Result>,
-  order?: Order,
-): Promise<Result> {
-  try {
-    return await read
-  } catch (error) {
-    const isSearched = traits.some(({ hasSearchedText }) => hasSearchedText)
-    const isComposedByClient = isSearched || traits.some(({ isComposed }) => isComposed) || order?.ties !== undefined
-    if (!isComposedByClient || !isStatementTimeout(error)) throw error
-    const message = order?.ties
-      ? 'The filter and the order take too long. Use fewer conditions, conditions on ids, or no thenBy.'
-      : `The filter takes too long. Use fewer conditions, or conditions on ids.${isSearched ? ' Search for a longer part of the text.' : ''}`
-    throw new GatewayError('TOO_EXPENSIVE', message, { limit: 'filter_time', cause: error })
-  }
-}
-
-/** @throws GatewayError TOO_EXPENSIVE if statistics take longer than a statement may take */
-async function orTooManyRows<Result>(read: Promise<Result>): Promise<Result> {
-  try {
-    return await read
-  } catch (error) {
-    if (!isStatementTimeout(error)) throw error
-    const message = 'The statistics take too long. Use a filter that selects fewer rows.'
-    throw new GatewayError('TOO_EXPENSIVE', message, { limit: 'filter_time', cause: error })
-  }
 }

@@ -62,7 +62,7 @@ function orderByField(table: Table, field: string, sort: unknown): Order {
   }
   const order = JSON.stringify({ [field]: sort })
   throw new Error(
-    `The order ${order} of the table ${table.name} is not supported: see "Add a list" in CONTRIBUTING.md for the fields that have one`,
+    `The order ${order} of the table ${table.name} is not supported: README.md of prisma-trees says which fields have one`,
   )
 }
 
@@ -91,6 +91,11 @@ function byColumn(field: string, direction: Direction, sqlType: string): Order {
     textOf: (row) => String(row[field]),
     parameterOf: (text) => (isStorableText(text) ? text : undefined),
   }
+}
+
+/** Whether rows have the time of their creation. */
+export function isDated({ columns }: Pick<Table, 'columns'>): boolean {
+  return columns.some(({ field, type, isNullable }) => field === 'createdAt' && type === 'DateTime' && !isNullable)
 }
 
 /** The orders by the time of creation. Rows of a relation are read in the first one. */

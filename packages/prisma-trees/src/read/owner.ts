@@ -1,9 +1,9 @@
 import type { Parameter } from '@fusion-gateway/sql'
 import type { DataModel, Model } from '../data-model.ts'
 
-/** The owner of the rows to read: a tenant, or one of its rows, such as a user. */
+/** The owner of the rows to read: such as a tenant, or one of the rows of a tenant, such as a user. */
 export interface Owner {
-  /** The id of the tenant. */
+  /** What the rows have in the field of the owner: the id of a tenant. */
   readonly id: string
   /** If given, only this row and the rows that belong to it are read. */
   readonly within?: { readonly model: Model; readonly id: string } | undefined
@@ -24,21 +24,26 @@ export interface Ownership {
 export function createOwnerships(model: DataModel): (owner: Owner) => Ownership {
   const conditionOn = (of: Model) => `"${model(of).owner}" = $1`
 
-  function conditionWithin(root: Model, of: Model): string {
+  /** @param path the models from which foreign keys have led here. They can lead back: from a comment to a comment */
+  function conditionWithin(root: Model, of: Model, path: readonly Model[] = []): string {
     if (of === root) return `${conditionOn(of)} AND "id" = $2`
+    const along = [...path, of]
     const parts = model(of).parents.flatMap(({ model: parent, field }) => {
-      if (!belongsTo(root, parent)) return []
+      if (!belongsTo(root, parent, along)) return []
       const { column } = model(of).columnOf(field)
       // An array makes PostgreSQL use the index on the foreign key.
       return parent === root
         ? [`"${column}" = $2`]
-        : [`"${column}" = ANY (ARRAY(SELECT "id" FROM "${model(parent).name}" WHERE ${conditionWithin(root, parent)}))`]
+        : [
+            `"${column}" = ANY (ARRAY(SELECT "id" FROM "${model(parent).name}" WHERE ${conditionWithin(root, parent, along)}))`,
+          ]
     })
     return [conditionOn(of), ...(parts.length > 0 ? parts : ['$2::text IS NULL'])].join(' AND ')
   }
 
-  function belongsTo(root: Model, of: Model): boolean {
-    return of === root || model(of).parents.some((parent) => belongsTo(root, parent.model))
+  function belongsTo(root: Model, of: Model, path: readonly Model[]): boolean {
+    if (path.includes(of)) return false
+    return of === root || model(of).parents.some((parent) => belongsTo(root, parent.model, [...path, of]))
   }
 
   return ({ id, within }) =>

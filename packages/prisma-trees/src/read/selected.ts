@@ -1,5 +1,5 @@
 import type { DataModel, Model } from '../data-model.ts'
-import { oldestFirst, orderOf } from './order.ts'
+import { isDated, oldestFirst, orderOf } from './order.ts'
 import { type ListRequest, maxPageSize } from './page.ts'
 import { type Branch, type ReadPlan, relationTo } from './relation.ts'
 import type { Tree } from './tree.ts'
@@ -44,7 +44,7 @@ export function requireTake({ take }: Pick<ReadArguments, 'take'>, what: string)
 /**
  * The rows that `findMany` reads. They are one more than `take`, as the rows of a page are.
  *
- * @throws Error without `take`, because a tenant can have any number of rows
+ * @throws Error without `take`, because an owner can have any number of rows
  */
 export function requestOf(model: DataModel, of: Model, args: ReadArguments): ListRequest {
   requireSupported(args, `findMany of ${of}`)
@@ -56,8 +56,7 @@ export function requestOf(model: DataModel, of: Model, args: ReadArguments): Lis
 
 function orderIn(model: DataModel, of: Model, { orderBy }: ReadArguments) {
   if (orderBy !== undefined && [orderBy].flat().length > 0) return orderOf(model, of, orderBy)
-  const isDated = model(of).columns.some(({ field }) => field === 'createdAt')
-  return isDated ? oldestFirst : orderOf(model, of, { id: 'asc' })
+  return isDated(model(of)) ? oldestFirst : orderOf(model, of, { id: 'asc' })
 }
 
 /** A field of a selection: one that has a column, or one that has related rows, whose branch is in the plan. */

@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache'
 import type { DataModel, Model } from '../data-model.ts'
 import type { SelectedColumns } from './columns.ts'
 import { nestedListText, rowsOfRelation, whereOfRelation } from './nested-list.ts'
+import { isDated } from './order.ts'
 import type { Ownership } from './owner.ts'
 import type { Branch, Relation } from './relation.ts'
 import { type Traits, traitsOf } from './where.ts'
@@ -61,8 +62,7 @@ interface PreparedTree {
 }
 
 /**
- * Creates the read of trees. It does not use Prisma Client
- * (docs/decisions/0001-bypass-prisma-client-for-reads.md).
+ * Creates the read of trees. It does not use Prisma's engine, which costs several times as much as the statement.
  *
  * @param columnsOf the columns to read of the rows of a branch
  */
@@ -129,9 +129,7 @@ export function relatedText(
     `SELECT ${columns.list} FROM "${table.name}" ` +
     `WHERE ${owned.conditionOn(relation.model)} AND "${table.columnOf(relation.by).column}" = ANY (${keys})`
   if (relation.kind === 'one') return text
-  const { columns: all } = table
-  const time = all.find(({ field }) => field === 'createdAt')
-  return `${text} ORDER BY ${time ? `"${time.column}", ` : ''}"id"`
+  return `${text} ORDER BY ${isDated(table) ? `"${table.columnOf('createdAt').column}", ` : ''}"id"`
 }
 
 /** A tree with more relations would delay other reads on its connection. */
@@ -142,7 +140,7 @@ const maxTexts = 8
 
 /**
  * A CTE per level, and a JSON text per level with an array per column. Creating and reading these costs less than rows
- * or objects do (docs/decisions/0010-one-statement-for-a-tree.md).
+ * or objects do.
  */
 function prepareTree(
   model: DataModel,

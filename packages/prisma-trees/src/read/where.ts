@@ -80,6 +80,8 @@ interface Writer extends Pick<Clause, 'parameter'> {
   readonly isJoin: boolean
   /** Whether the condition is within a NOT, so that unknown and false differ. */
   readonly isNegated: boolean
+  /** The name of the table in the statement, if it is not its own. */
+  readonly alias?: string
 }
 
 /** A condition: how it is written, and its traits. */
@@ -211,16 +213,27 @@ function existing(model: DataModel, table: Table, relation: RelationField, condi
     isSearch: true,
     readsRelations: true,
     name: relation.field,
-    write({ isJoin, ...writer }) {
+    write({ isJoin, alias: above = table.name, ...writer }) {
+      const alias = aliasOf(name, above)
       // Columns without a table belong to the innermost one.
-      const joined = `"${name}"."${columnOf(relation.by).column}" = "${table.name}"."${table.columnOf(relation.from).column}"`
-      const inner = condition.write({ ...writer, isJoin: true, isNegated: false })
+      const joined = `"${alias}"."${columnOf(relation.by).column}" = "${above}"."${table.columnOf(relation.from).column}"`
+      const inner = condition.write({ ...writer, isJoin: true, isNegated: false, alias })
       const conditions = `${writer.owned.conditionOn(relation.model)} AND ${joined} AND ${inner}`
       // Otherwise PostgreSQL could read all related rows first and keep them in memory, however many. With OFFSET it
       // looks up those of a row by an index.
-      return `EXISTS (SELECT 1 FROM "${name}" WHERE ${conditions}${isJoin ? '' : ' OFFSET 0'})`
+      return `EXISTS (SELECT 1 FROM ${aliased(name, alias)} WHERE ${conditions}${isJoin ? '' : ' OFFSET 0'})`
     },
   }
+}
+
+/** The name of a table within a statement about rows of the table `above`: another one, if they are the same table. */
+export function aliasOf(name: string, above: string): string {
+  return name === above ? `${name}_related` : name
+}
+
+/** A table and its name, for FROM. */
+export function aliased(name: string, alias: string): string {
+  return name === alias ? `"${name}"` : `"${name}" AS "${alias}"`
 }
 
 /** The conditions on a column. */
@@ -242,9 +255,11 @@ function testsIn(value: unknown): Readonly<Record<string, unknown>> {
 const signs: Readonly<Record<string, string>> = { equals: '=', lt: '<', lte: '<=', gt: '>', gte: '>=' }
 
 function columnCondition(table: Table, field: string, operator: string, operand: unknown): Condition {
-  const { column: name, type, sqlType, index } = table.columnOf(field)
+  const { column: name, type, sqlType, index, isDate } = table.columnOf(field)
+  const toParameter = (value: unknown) => (isDate && value instanceof Date ? startOfDay(value) : toText(value))
   const column = `"${name}"`
   const types = new Set([type])
+  if (operand !== null && (type === 'Json' || sqlType.endsWith('[]'))) throw unsupported(table, field, operator)
   const isPrefix = index === 'prefix'
   if (operand === null) {
     const indexed = isPrefix ? `left(${column}, 200)` : column
@@ -272,7 +287,7 @@ function columnCondition(table: Table, field: string, operator: string, operand:
     }
   }
   if (operator === 'in' || operator === 'notIn') {
-    const values = (operand as readonly unknown[]).map((value) => String(toParameter(value)))
+    const values = (operand as readonly unknown[]).map(toParameter)
     // The embedded database knows the list types that exist when it starts. On its first start that is before the
     // migrations.
     const listed = ({ parameter }: Writer) => `${parameter(values, 'text[]')}::${sqlType}[]`
@@ -304,8 +319,13 @@ function columnCondition(table: Table, field: string, operator: string, operand:
   throw unsupported(table, field, operator)
 }
 
-function toParameter(value: unknown): string | Date {
-  return value instanceof Date ? value : String(value)
+function toText(value: unknown): string {
+  return value instanceof Date ? value.toISOString() : String(value)
+}
+
+/** A date has no time. */
+function startOfDay(value: Date): string {
+  return `${value.toISOString().slice(0, '2026-01-31'.length)}T00:00:00.000Z`
 }
 
 /** The expression of an index. Null is beyond all numbers that the operator selects. */
@@ -361,8 +381,8 @@ function searchOf(table: Table, fields: readonly string[], operator: keyof typeo
       // When the statement is planned, this is folded to the text that is searched for.
       const pattern = `search_fold(${parameter(patterns[operator](escapeLike(text)), 'text')})`
       const columns = fields.map((field) => `search_fold("${table.columnOf(field).column}") LIKE ${pattern}`)
-      // The indexes for searches have the tenant in this form, so that no other statement uses them. `$1` is the
-      // tenant.
+      // The indexes for searches have the owner in this form, so that no other statement uses them. `$1` is the
+      // owner.
       return `"${table.owner}" || '' = $1 AND (${columns.join(' OR ')})`
     },
   }

@@ -90,7 +90,7 @@ function conflictClause(table: Table, onConflict: OnConflict): string {
   const valuesOf = (source: string) =>
     columns.map(({ column, type }) => `${source}."${column}"${type === 'Json' ? '::text' : ''}`).join(', ')
   return (
-    ` ON CONFLICT (${table.owner}, id) DO UPDATE SET ` +
+    ` ON CONFLICT ("${table.owner}", id) DO UPDATE SET ` +
     columns.map(({ column }) => `"${column}" = excluded."${column}"`).join(', ') +
     ` WHERE (${valuesOf(`"${table.name}"`)}) IS DISTINCT FROM (${valuesOf('excluded')})`
   )

@@ -79,7 +79,7 @@ export async function updateEach(
   for (const { data } of changes) for (const field in data) named.add(field)
   const columns = table.columns.filter(({ field }) => named.has(field))
   const isFixed = [writer.model.ownerField, 'id', 'updatedAt'].some((field) => named.has(field))
-  // Else a token could give a row of its user to another one.
+  // Else the owner within another could give a row of its own away.
   const isMoved = writer.owner.within && table.parents.some(({ field }) => named.has(field))
   if (isFixed || isMoved || columns.length === 0 || columns.length < named.size)
     throw new Error(`An update of ${of} cannot have: ${[...named].join(', ')}`)
@@ -167,7 +167,9 @@ const targetValues: readonly ((target: Target) => GivenValue | undefined)[] = [
 
 const isDated = ({ columns }: Table) => columns.some(({ field }) => field === 'updatedAt')
 
-const isGiven = (table: Table) => `"id" = "given_id" AND ${isAsExpected(isDated(table) ? '"updated_at"' : 'NULL')}`
+const timeColumn = (table: Table) => `"${table.columnOf('updatedAt').column}"`
+
+const isGiven = (table: Table) => `"id" = "given_id" AND ${isAsExpected(isDated(table) ? timeColumn(table) : 'NULL')}`
 
 /** In the order of the ids, in which others lock them too. */
 function inOrder<Given>(rows: readonly Given[], idOf: (row: Given) => string): Given[] {
@@ -178,8 +180,11 @@ function inOrder<Given>(rows: readonly Given[], idOf: (row: Given) => string): G
 function updateText(table: Table, columns: readonly Column[], first: number, arity: Arity): string {
   const sets = columns.map((column) => `"${column.column}" = ${changedValue(column, `"${column.column}"`)}`)
   const isChange = columns.map((column) => isChangedBy(column, `"${column.column}"`)).join(' OR ')
-  const time = `CASE WHEN ${isChange} THEN ${timeOfChange(`$${first}`, '"updated_at"')} ELSE "updated_at" END`
-  const times = isDated(table) ? [`"updated_at" = ${time}`] : []
+  const times = isDated(table) ? [timeText(timeColumn(table), isChange, first)] : []
   const given = unnestRows([...targetColumns, ...changeColumns(columns)], first + times.length, arity, columns)
   return `UPDATE "${table.name}" SET ${[...sets, ...times].join(', ')} FROM ${given}`
+}
+
+function timeText(column: string, isChange: string, first: number): string {
+  return `${column} = CASE WHEN ${isChange} THEN ${timeOfChange(`$${first}`, column)} ELSE ${column} END`
 }

@@ -2,6 +2,7 @@ import type { DataModel, Model, RelationField, Table } from '../data-model.ts'
 import { type SelectedColumns, selectColumns } from '../read/columns.ts'
 import { createOwnerships, type Owner, type Ownership } from '../read/owner.ts'
 import { requireNames } from '../read/selected.ts'
+import { aliased, aliasOf } from '../read/where.ts'
 
 /** What a statement returns of each row that it has written. */
 export type Returned = Pick<SelectedColumns, 'list' | 'toRow'>
@@ -59,14 +60,15 @@ function objectText(
   owned: Ownership,
   table: Table,
   select: readonly (readonly [string, Select[string]])[],
+  alias = table.name,
 ): string {
   const values = select.map(([field, below]) => {
     const relation = table.relationOf(field)
-    if (relation) return `'${field}', ${relatedText(model, owned, table, relation, below)}`
+    if (relation) return `'${field}', ${relatedText(model, owned, table, alias, relation, below)}`
     const { column, type } = table.columnOf(field)
     if (['DateTime', 'BigInt', 'Float', 'Json'].includes(type))
       throw new Error(`A deletion does not return ${field} of related rows`)
-    return `'${field}', "${table.name}"."${column}"`
+    return `'${field}', "${alias}"."${column}"`
   })
   return `json_build_object(${values.join(', ')})`
 }
@@ -75,6 +77,7 @@ function relatedText(
   model: DataModel,
   owned: Ownership,
   above: Table,
+  aliasAbove: string,
   relation: RelationField,
   wanted: Select[string],
 ): string {
@@ -83,13 +86,15 @@ function relatedText(
   requireNames(others, [], field)
   if (!select) throw new Error(`What a deletion returns of ${field} needs a \`select\``)
   const table = model(of)
+  const alias = aliasOf(table.name, aliasAbove)
   const object = objectText(
     model,
     owned,
     table,
     Object.entries(select).filter(([, isWanted]) => isWanted),
+    alias,
   )
-  const many = `coalesce(json_agg(${object} ORDER BY "${table.name}"."id" COLLATE "C"), '[]')`
-  const joined = `"${table.name}"."${table.columnOf(by).column}" = "${above.name}"."${above.columnOf(from).column}"`
-  return `(SELECT ${kind === 'one' ? object : many} FROM "${table.name}" WHERE ${owned.conditionOn(of)} AND ${joined})`
+  const many = `coalesce(json_agg(${object} ORDER BY "${alias}"."id" COLLATE "C"), '[]')`
+  const joined = `"${alias}"."${table.columnOf(by).column}" = "${aliasAbove}"."${above.columnOf(from).column}"`
+  return `(SELECT ${kind === 'one' ? object : many} FROM ${aliased(table.name, alias)} WHERE ${owned.conditionOn(of)} AND ${joined})`
 }

@@ -4,7 +4,9 @@ import type { Column } from '../data-model.ts'
 import { DbNull, JsonNull } from '../prisma.ts'
 
 /** The value of a column: text, or a value whose text PostgreSQL can read. */
-export type GivenValue = string | number | bigint | boolean | Date | readonly string[] | null
+export type GivenValue = string | number | bigint | boolean | Date | readonly Scalar[] | null
+
+type Scalar = string | number | bigint | boolean
 
 /** Whether a statement takes one row, which costs less, or any number of rows. */
 export type Arity = 'one' | 'many'
@@ -81,7 +83,7 @@ export function isChangedBy(column: Column, before: string): string {
 
 /**
  * The time of a change: `now`, but at least a millisecond after the change before, so that each change has another
- * time, whichever clock it is from. `updated_at` has milliseconds. For a new row, the time `before` is null.
+ * time, whichever clock it is from. Columns have milliseconds. For a new row, the time `before` is null.
  */
 export function timeOfChange(now: string, before: string): string {
   const last = new Date(lastTime).toISOString()
@@ -126,7 +128,7 @@ export function toGiven({ type, sqlType, isDate }: Column, value: unknown): Give
   if (type === 'Json') return value === DbNull ? null : JSON.stringify(value === JsonNull ? null : value)
   if (isDate) return new Date(value as Date).toISOString().slice(0, '2026-01-31'.length)
   const isSet = typeof value === 'object' && sqlType.endsWith('[]') && !Array.isArray(value)
-  return (isSet ? (value as { readonly set: readonly string[] }).set : value) as GivenValue
+  return (isSet ? (value as { readonly set: readonly Scalar[] }).set : value) as GivenValue
 }
 
 /** The text of a value, which PostgreSQL reads as the type of its column. */
@@ -134,5 +136,5 @@ export function toText(value: GivenValue): string | null {
   if (value === null) return null
   if (value instanceof Date) return value.toISOString()
   if (typeof value !== 'object') return String(value)
-  return `{${value.map((text) => `"${text.replace(/["\\]/g, '\\$&')}"`).join(',')}}`
+  return `{${value.map((one) => `"${String(one).replace(/["\\]/g, '\\$&')}"`).join(',')}}`
 }
