@@ -24,8 +24,11 @@ const timed = ['black-hole', 'listener', 'outages', 'replicas', 'shutdown', 'tim
 /** Tests that load the machine, and say how soon others are answered meanwhile. */
 const loads = ['test/faults/neighbours.*', 'test/faults/overload.*']
 
+/** The tests of the application, and those of packages with another schema. */
+const everywhere = '{test,packages/*/test}/**'
+
 /** Tests that change what modules share have a process of their own. */
-const apart = ['{test,packages/*/test}/**/*.apart.test.ts']
+const apart = [`${everywhere}/*.apart.test.ts`]
 
 const isDistributed = process.env['TEST_CITUS_NODES'] !== undefined
 const hasServer = process.env['TEST_DATABASE_URL'] !== undefined
@@ -45,9 +48,9 @@ const isNpmTest = isWholeRun && set === 'fast'
 const chosen = process.env['TEST_LONG']?.split(' ')
 
 const leftOutOf = {
-  fast: ['{test,packages/*/test}/**/*.{slow,long,postgres}.*', ...loads],
-  rest: ['{test,packages/*/test}/**/!(*.{slow,long}.embedded).test.ts'],
-  all: hasServer ? ['{test,packages/*/test}/**/*.embedded.test.ts'] : ['{test,packages/*/test}/**/*.postgres.test.ts'],
+  fast: [`${everywhere}/*.{slow,long,postgres}.*`, ...loads],
+  rest: [`${everywhere}/!(*.{slow,long}.embedded).test.ts`],
+  all: hasServer ? [`${everywhere}/*.embedded.test.ts`] : [`${everywhere}/*.postgres.test.ts`],
 }[set]
 if (!leftOutOf) throw new Error(`TEST_SET is fast, rest or all, not ${set}`)
 
@@ -58,13 +61,13 @@ const aboveSql = ['clients', 'docs', 'graphql', 'http', 'limits', 'mcp', 'rest',
     'packages/*/test/**',
     'test/db/interrupted-migrations.*',
     'test/db/statements-of-servers.*',
-    '{test,packages/*/test}/**/*.postgres.test.ts',
+    `${everywhere}/*.postgres.test.ts`,
   )
 
 const others = [
   ...leftOutOf,
   ...(isDistributed ? aboveSql : []),
-  ...(chosen ? globSync('{test,packages/*/test}/**/*.long.*').filter((file) => !chosen.includes(file)) : []),
+  ...(chosen ? globSync(`${everywhere}/*.long.*`).filter((file) => !chosen.includes(file)) : []),
 ]
 
 /**
@@ -102,7 +105,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'behaviour',
-          include: ['{test,packages/*/test}/**/*.test.ts'],
+          include: [`${everywhere}/*.test.ts`],
           exclude: [...timed, ...loads, ...apart, ...others],
           env: isWholeRun || process.env['TEST_CPU'] ? { TEST_WARM: '1' } : {},
           maxWorkers,
