@@ -1,8 +1,8 @@
 import type { CursorFormat } from '@fusion-gateway/pothos-trees'
 
 /**
- * The cursors of version 0.1.0, which do not name their list: a time and an id, or a JSON array of a field, its value and
- * an id. Clients may have kept them, and gateways of that version read no others.
+ * The cursors of version 0.1.0, which do not name their list: a time and an id, or a JSON array of a field, its value
+ * and an id. Clients may have kept them, and gateways of that version read no others.
  */
 export const unnamedCursors: CursorFormat = {
   isWritten: ({ hasPreviousRelease }) => hasPreviousRelease,

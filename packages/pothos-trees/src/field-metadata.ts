@@ -1,7 +1,7 @@
 import type { FieldScope } from '@fusion-gateway/base'
 import type { Model, Relation } from '@fusion-gateway/prisma-trees'
 import type { FieldNode, GraphQLFieldResolver } from 'graphql'
-import type { Deprecation } from './deprecation.ts'
+import type { Deprecation } from './text/deprecation.ts'
 import type { Context } from './types.ts'
 
 /** The cost of a field besides one point for each node, and the length of its lists. */

@@ -1,6 +1,6 @@
 import type { FieldErrorCode } from '@fusion-gateway/base'
 import type { DataModel } from '@fusion-gateway/prisma-trees'
-import type { CursorFormat } from './cursor.ts'
+import type { CursorFormat } from './lists/cursor.ts'
 
 /** The options of the plugin. */
 export interface TreesOptions {

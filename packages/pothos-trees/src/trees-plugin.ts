@@ -1,9 +1,9 @@
-import './bulk-write-field.ts'
-import './filter.ts'
-import './list.ts'
-import './order.ts'
-import './related-list.ts'
-import './stats.ts'
+import './writes/bulk-write-field.ts'
+import './lists/filter.ts'
+import './lists/list.ts'
+import './lists/order.ts'
+import './lists/related-list.ts'
+import './lists/stats.ts'
 import { type FieldScope, requireScope } from '@fusion-gateway/base'
 import type { Model } from '@fusion-gateway/prisma-trees'
 import { plannedField } from '@fusion-gateway/prisma-trees'
@@ -16,13 +16,13 @@ import SchemaBuilder, {
   type SchemaTypes,
 } from '@pothos/core'
 import { type GraphQLFieldResolver, isNullableType } from 'graphql'
-import { deprecationReason } from './deprecation.ts'
 import { type FieldMetadata, metadataKey, metadataOf } from './field-metadata.ts'
+import { nodeOf, relatedRows } from './lists/related-rows.ts'
 import { mask } from './masked.ts'
 import { dataModelOf, type TreesOptions } from './options.ts'
-import { nodeOf, relatedRows } from './related-rows.ts'
+import { deprecationReason } from './text/deprecation.ts'
 import type { Context } from './types.ts'
-import { type Payload, whenNull } from './write-field.ts'
+import { type Payload, whenNull } from './writes/write-field.ts'
 
 declare global {
   export namespace PothosSchemaTypes {
@@ -43,8 +43,8 @@ declare global {
 
     interface BuildSchemaOptions<Types extends SchemaTypes> {
       /**
-       * Whether each field checks the scopes of the viewer before it resolves, which is so by default. Without the checks
-       * the schema is only for viewers who have all scopes of their operations.
+       * Whether each field checks the scopes of the viewer before it resolves, which is so by default. Without the
+       * checks the schema is only for viewers who have all scopes of their operations.
        */
       guarded?: boolean
     }
@@ -58,8 +58,8 @@ type Resolver<Types extends SchemaTypes> = GraphQLFieldResolver<unknown, Types['
 
 /**
  * Keeps the metadata of each field in the schema, where the planner reads it, and guards the fields that need a scope.
- * A viewer without the scope gets FORBIDDEN for the field, and its resolver does not run. If the field is nullable, it is
- * null in every row, each with the error (masked.ts). The description of a field names its scope.
+ * A viewer without the scope gets FORBIDDEN for the field, and its resolver does not run. If the field is nullable, it
+ * is null in every row, each with the error (masked.ts). The description of a field names its scope.
  *
  * Pothos' plugin scope-auth wraps each protected resolver, so it checks each row.
  */

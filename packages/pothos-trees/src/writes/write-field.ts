@@ -9,8 +9,8 @@ import SchemaBuilder, {
   type SchemaTypes,
 } from '@pothos/core'
 import { type GraphQLResolveInfo, Kind, type ValueNode } from 'graphql'
-import type { FieldCost, FieldMetadata } from './field-metadata.ts'
-import { type AppTypes, type Context, shared } from './types.ts'
+import type { FieldCost, FieldMetadata } from '../field-metadata.ts'
+import { type AppTypes, type Context, shared } from '../types.ts'
 import { writeIn } from './write-in.ts'
 
 /** Declares the fields of an input type. */

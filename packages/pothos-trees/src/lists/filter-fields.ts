@@ -4,7 +4,7 @@ import type { DataModel, Model } from '@fusion-gateway/prisma-trees'
 import { unmet, type Where } from '@fusion-gateway/prisma-trees'
 import type { EnumRef, InputType } from '@pothos/core'
 import { z } from 'zod'
-import type { AppTypes, Context } from './types.ts'
+import type { AppTypes, Context } from '../types.ts'
 
 interface FieldOptions<Value, M extends Model> {
   readonly description: string

@@ -13,13 +13,13 @@ import {
 } from '@fusion-gateway/prisma-trees'
 import type { SchemaTypes } from '@pothos/core'
 import { ObjectFieldBuilder, type PrismaModelTypes } from '@pothos/plugin-prisma'
+import { type FieldCost, rowsOfParent } from '../field-metadata.ts'
+import { dataModelOf } from '../options.ts'
+import type { AppTypes, Context } from '../types.ts'
 import { readPageSize, type Side, toConnection } from './connection.ts'
 import type { OrderedList } from './cursor.ts'
-import { type FieldCost, rowsOfParent } from './field-metadata.ts'
 import { choiceArguments, type List, type ListArguments, type ListChoices, readListArguments } from './list.ts'
-import { dataModelOf } from './options.ts'
 import { nodeOf, oncePerField, type RelationQuery, type RelationQueryFunction } from './related-rows.ts'
-import type { AppTypes, Context } from './types.ts'
 
 // Lists of the rows that belong to another row. Their arguments restrict the relation that the field loads, so the
 // planner finds the restricted relation in the selection, and reads it with the rows above (plan/planner.ts).

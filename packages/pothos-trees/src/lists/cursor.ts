@@ -1,7 +1,7 @@
 import { invalidField } from '@fusion-gateway/base'
 import type { Order, Position } from '@fusion-gateway/prisma-trees'
 import { isPossibleId } from '@fusion-gateway/sql'
-import type { Context } from './types.ts'
+import type { Context } from '../types.ts'
 
 export interface OrderedList {
   /** Its name in cursors and errors: `users`. */

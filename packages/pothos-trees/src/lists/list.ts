@@ -10,13 +10,13 @@ import SchemaBuilder, {
 } from '@pothos/core'
 import type { PrismaObjectRef } from '@pothos/plugin-prisma'
 import type { ConnectionShape } from '@pothos/plugin-relay'
+import { type FieldCost, pointsOfScan, pointsOfShortStatement, rowsOfParent } from '../field-metadata.ts'
+import type { AppTypes, Context } from '../types.ts'
 import { type ConnectionArguments, readPage, readPageRequest } from './connection.ts'
 import type { CursorFormat, OrderedList } from './cursor.ts'
-import { type FieldCost, pointsOfScan, pointsOfShortStatement, rowsOfParent } from './field-metadata.ts'
 import type { Filter, FilterValues } from './filter.ts'
 import type { ListOrder } from './order.ts'
 import { plannedLoaders } from './related-rows.ts'
-import type { AppTypes, Context } from './types.ts'
 
 /** What clients may choose of a list, and what it has, for descriptions. */
 export interface ListChoices {

@@ -2,9 +2,9 @@ import type { FieldScope } from '@fusion-gateway/base'
 import { invalidField } from '@fusion-gateway/base'
 import type { Loaders, Numbers, StatsPart } from '@fusion-gateway/prisma-trees'
 import { type FieldKind, type ObjectRef, RootFieldBuilder, type SchemaTypes } from '@pothos/core'
-import { pointsOfScan } from './field-metadata.ts'
+import { pointsOfScan } from '../field-metadata.ts'
+import { type AppTypes, shared } from '../types.ts'
 import type { Filter, FilterValues } from './filter.ts'
-import { type AppTypes, shared } from './types.ts'
 
 /** Reads parts of the statistics of the rows that a filter selects. All parts of a selection are one statement. */
 export type Stats = ReturnType<Loaders['stats']>

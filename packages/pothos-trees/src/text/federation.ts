@@ -17,12 +17,12 @@ import {
   isListType,
   isObjectType,
 } from 'graphql'
-import { defaultPageSize } from './connection.ts'
-import { type FieldMetadata, metadataKey, metadataOf, rowsOfParent } from './field-metadata.ts'
-import { maskEntries } from './masked.ts'
-import { plannedLoaders } from './related-rows.ts'
+import { type FieldMetadata, metadataKey, metadataOf, rowsOfParent } from '../field-metadata.ts'
+import { defaultPageSize } from '../lists/connection.ts'
+import { plannedLoaders } from '../lists/related-rows.ts'
+import { maskEntries } from '../masked.ts'
+import type { Context } from '../types.ts'
 import { nullability, printSortedSchema, requiresScopes } from './semantic-nullability.ts'
-import type { Context } from './types.ts'
 
 /** A key besides the id: the fields by which other subgraphs can refer to an object. */
 export interface EntityKey<Field extends string = string> {
