@@ -21,7 +21,7 @@ type Delegate = { findMany(args: object): Promise<object[]>; count(args: object)
 /** What an untouched Prisma Client reads of the blog. */
 const owned = (where: object) => ({ AND: [{ blogId }, forPrisma(where)] })
 
-const numRuns = process.env['TEST_ALL'] ? 300 : 30
+const numRuns = process.env['TEST_ALL'] ? 300 : 20
 
 describe('the client of a blog', () => {
   it('reads a tree with one statement, and returns what an untouched Prisma Client returns', async () => {
