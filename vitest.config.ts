@@ -24,8 +24,11 @@ const timed = ['black-hole', 'listener', 'outages', 'replicas', 'shutdown', 'tim
 /** Tests that load the machine, and say how soon others are answered meanwhile. */
 const loads = ['test/faults/neighbours.*', 'test/faults/overload.*']
 
+/** The tests of the application, and those of packages with another schema. */
+const everywhere = '{test,packages/*/test}/**'
+
 /** Tests that change what modules share have a process of their own. */
-const apart = ['test/**/*.apart.test.ts']
+const apart = [`${everywhere}/*.apart.test.ts`]
 
 const isDistributed = process.env['TEST_CITUS_NODES'] !== undefined
 const hasServer = process.env['TEST_DATABASE_URL'] !== undefined
@@ -44,9 +47,6 @@ const isNpmTest = isWholeRun && set === 'fast'
 /** The long files that test/all.ts has chosen. All of them, if it has not started this run. */
 const chosen = process.env['TEST_LONG']?.split(' ')
 
-/** The tests of the application, and those of packages with another schema. */
-const everywhere = '{test,packages/*/test}/**'
-
 const leftOutOf = {
   fast: [`${everywhere}/*.{slow,long,postgres}.*`, ...loads],
   rest: [`${everywhere}/!(*.{slow,long}.embedded).test.ts`],
@@ -57,12 +57,17 @@ if (!leftOutOf) throw new Error(`TEST_SET is fast, rest or all, not ${set}`)
 /** Folders of tests about what is above SQL. Distributed tables make no difference, or the tests create their own. */
 const aboveSql = ['clients', 'docs', 'graphql', 'http', 'limits', 'mcp', 'rest', 'telemetry', 'websocket']
   .map((folder) => `test/${folder}/**`)
-  .concat('test/db/interrupted-migrations.*', 'test/db/statements-of-servers.*', 'test/**/*.postgres.test.ts')
+  .concat(
+    'packages/*/test/**',
+    'test/db/interrupted-migrations.*',
+    'test/db/statements-of-servers.*',
+    `${everywhere}/*.postgres.test.ts`,
+  )
 
 const others = [
   ...leftOutOf,
   ...(isDistributed ? aboveSql : []),
-  ...(chosen ? globSync('test/**/*.long.*').filter((file) => !chosen.includes(file)) : []),
+  ...(chosen ? globSync(`${everywhere}/*.long.*`).filter((file) => !chosen.includes(file)) : []),
 ]
 
 /**

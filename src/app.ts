@@ -1,5 +1,6 @@
 import type { AccessTokens, TrustedIssuer } from '@fusion-gateway/auth'
 import { createAuthenticator, createTokenVerifier, createValidKeys } from '@fusion-gateway/auth'
+import { consolePages } from '@fusion-gateway/console'
 import {
   createAuthenticate,
   createDocumentFinder,
@@ -30,7 +31,6 @@ import { createLimits, type LimitsOptions } from '@fusion-gateway/limits'
 import type { Tracing } from '@fusion-gateway/telemetry'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import Fastify from 'fastify'
-import { consolePages } from './console/console-pages.ts'
 import { changeLogOf } from './domain/event/change-log.ts'
 import { graphiqlTabs, printSortedSchema, schemasFor } from './domain/schema.graphql.ts'
 import { health } from './health.ts'

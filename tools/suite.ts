@@ -138,7 +138,7 @@ function record(): void {
     files.map(({ file, wallSeconds }) => [file, wallSeconds] as const)
   const sorted = (entries: (readonly [string, number])[]) =>
     Object.fromEntries(entries.sort(([one], [other]) => (one < other ? -1 : 1)))
-  const kept = Object.entries(recorded.seconds).filter(([file]) => !file.startsWith('test/') || isThere(file))
+  const kept = Object.entries(recorded.seconds).filter(([file]) => !/^(test|packages)\//.test(file) || isThere(file))
   const numbers: Recorded = {
     ...recorded,
     ...(npmTest && {

@@ -28,8 +28,8 @@ function copyProject() {
     'package-lock.json',
     'README.md',
     'CHANGELOG.md',
-    'clients/package.json',
-    'clients/src/version.ts',
+    'packages/client/package.json',
+    'packages/client/src/version.ts',
     'docs/frontends.md',
     'docs/recipes',
     'test/fixtures/release-0.1.0.graphql',
@@ -84,8 +84,8 @@ it('check:release says what a new version lacks after a release', () => {
 
 it.each([
   ['package-lock.json', '"name": "@fusion-gateway/client",\n      "version": "0.2.0-dev"'],
-  ['clients/package.json', '"version": "0.2.0-dev"'],
-  ['clients/src/version.ts', "'0.2.0-dev'"],
+  ['packages/client/package.json', '"version": "0.2.0-dev"'],
+  ['packages/client/src/version.ts', "'0.2.0-dev'"],
   ['docs/recipes/urql.md', 'client-0.2.0-dev.tgz'],
 ])('check:release says that %s names another version', (file, text) => {
   const { root, change } = copyProject()

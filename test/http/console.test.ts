@@ -58,8 +58,7 @@ describe('/console', () => {
   })
 
   it('has modules without types, which are removed without a warning', async () => {
-    const url = new URL('../../src/console/console-pages.ts', import.meta.url)
-    const program = `import { readModules } from '${url}'; process.stdout.write(JSON.stringify(await readModules()))`
+    const program = `import { readModules } from '@fusion-gateway/console'; process.stdout.write(JSON.stringify(await readModules()))`
     const args = ['--input-type=module', '--eval', program]
     const { stdout, stderr } = await promisify(execFile)(process.execPath, args)
     const codes = new Map<string, string>(JSON.parse(stdout))
@@ -68,9 +67,12 @@ describe('/console', () => {
   })
 
   // Templates have no types.
-  it.each(globSync('src/console/files/*.ts'))('creates components with `h`, which checks their props: %s', (file) => {
-    expect(readFileSync(file, 'utf8')).not.toMatch(/<\$\{(?!texts)/)
-  })
+  it.each(globSync('packages/console/src/files/*.ts'))(
+    'creates components with `h`, which checks their props: %s',
+    (file) => {
+      expect(readFileSync(file, 'utf8')).not.toMatch(/<\$\{(?!texts)/)
+    },
+  )
 
   it('has files that browsers keep for good, and no others', async () => {
     const [file = ''] = filesIn((await open('/console')).body)

@@ -14,5 +14,4 @@ export function linkPackages(copy: string): void {
   for (const name of readdirSync(path.join(copy, 'packages'))) {
     symlinkSync(path.join(copy, 'packages', name), path.join(linked, own, name))
   }
-  symlinkSync(path.join(projectRoot, 'clients'), path.join(linked, own, 'client'))
 }

@@ -37,7 +37,9 @@ const quarters = 4
 /** Chooses the suites of a quarter. By the recorded numbers, each quarter takes about as long as the others. */
 export function suitesOf(quarter: number): LongSuite[] {
   const seconds = recordedSeconds()
-  const files = globSync('test/**/*.long.*', { cwd: projectRoot }).map((name): LongSuite => ({ name }))
+  const files = globSync('{test,packages/*/test}/**/*.long.*', { cwd: projectRoot }).map(
+    (name): LongSuite => ({ name }),
+  )
   const suites = [...scripts, ...files].map((suite) => ({ suite, seconds: seconds.get(suite.name) ?? 60 }))
   const bins = Array.from({ length: quarters }, () => ({ seconds: 0, suites: [] as LongSuite[] }))
   for (const one of suites.toSorted((a, b) => b.seconds - a.seconds || (a.suite.name < b.suite.name ? -1 : 1))) {

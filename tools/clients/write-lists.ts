@@ -17,7 +17,7 @@ import {
 const root = path.resolve(import.meta.dirname, '../..')
 
 /** Where the lists of the client package are written. */
-export const clientListsPath = path.join(root, 'clients/src/generated.ts')
+export const clientListsPath = path.join(root, 'packages/client/src/generated.ts')
 
 /** How values of scalars arrive in JSON. */
 const scalarTypes = {

@@ -17,7 +17,7 @@ import { scopes, userScopes } from '../../src/domain/scopes.ts'
 const root = path.resolve(import.meta.dirname, '../..')
 
 /** Where the operations of the console are written. */
-export const operationsPath = path.join(root, 'src/console/files/operations.generated.ts')
+export const operationsPath = path.join(root, 'packages/console/src/files/operations.generated.ts')
 
 /** The enums whose values the console lists. */
 const enums = ['EventType', 'OrderDirection', 'UserOrderField']
@@ -40,7 +40,7 @@ const config = {
  */
 export async function generateOperations(): Promise<string> {
   const text = readFileSync(path.join(root, 'schema.graphql'), 'utf8')
-  const files = globSync('src/console/operations/*.graphql', { cwd: root }).toSorted()
+  const files = globSync('packages/console/src/operations/*.graphql', { cwd: root }).toSorted()
   const documents = files.map((file) => {
     const rawSDL = readFileSync(path.join(root, file), 'utf8')
     return { location: file, rawSDL, document: parse(rawSDL) }
@@ -57,7 +57,7 @@ export async function generateOperations(): Promise<string> {
     plugins: [{ types: {} }],
     pluginMap: { types },
   })
-  return `// Generated from schema.graphql and src/console/operations: npm run schema
+  return `// Generated from schema.graphql and packages/console/src/operations: npm run schema
 import type { Document } from './document.ts'
 
 export type Scope = ${quote(scopes).join(' | ')}

@@ -12,7 +12,11 @@ const { packages } = JSON.parse(readFileSync(path.join(root, 'package-lock.json'
 const needed = new Set(
   Object.entries(packages)
     .filter(([, { dev, devOptional }]) => !dev && !devOptional)
-    .map(([location, { version }]) => `${location.replace(/^.*node_modules\//, '')}@${version}`),
+    // A package of this repository is a link to its folder.
+    .map(([location, { version, resolved, link }]) => {
+      const name = location.replace(/^.*node_modules\//, '')
+      return `${name}@${link ? packages[resolved].version : version}`
+    }),
 )
 const own = sbom.metadata.component['bom-ref']
 const isNeeded = (ref) => ref === own || needed.has(ref)

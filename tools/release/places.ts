@@ -5,8 +5,8 @@ import path from 'node:path'
 const places: readonly (readonly [file: string, version: RegExp])[] = [
   ['package.json', /(?<=^ {2}"version": ")[^"]+/gm],
   ['package-lock.json', /(?<="name": "(?:fusion-gateway|@fusion-gateway\/client)",\s+"version": ")[^"]+/g],
-  ['clients/package.json', /(?<=^ {2}"version": ")[^"]+/gm],
-  ['clients/src/version.ts', /(?<=^export const version: string = ')[^']+/gm],
+  ['packages/client/package.json', /(?<=^ {2}"version": ")[^"]+/gm],
+  ['packages/client/src/version.ts', /(?<=^export const version: string = ')[^']+/gm],
   ...['docs/frontends.md', 'docs/recipes/apollo.md', 'docs/recipes/relay.md', 'docs/recipes/urql.md'].map(
     (file) => [file, /(?<=fusion-gateway-client-)[\w.-]+(?=\.tgz)/g] as const,
   ),

@@ -35,7 +35,7 @@ const longName = 'Long 𝒜 '.repeat(1_000)
 export const names = ['Ada', 'ada 50%', 'A_da', "O'Neil", 'Zoë', longName]
 export const days = [1, 2, 3, 4].map((day) => new Date(Date.UTC(2026, 0, day, 8, 0, 0, day)))
 export const views = [null, 0n, 1n, 5n, 9_007_199_254_740_991n]
-export const labels = ['news', 'a "quoted" \\ label', '']
+const labels = ['news', 'a "quoted" \\ label', '']
 const statuses = ['DRAFT', 'PUBLISHED', 'ARCHIVED'] as const
 const metas = [undefined, { b: 1, a: [null, 'x'] }, [], 'text', 1.5]
 

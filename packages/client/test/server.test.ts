@@ -7,9 +7,9 @@ import {
 import { createTokens } from '@fusion-gateway/client/tokens'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createKey, revokeKey } from '../../../src/domain/credential/key.service.ts'
-import { startTestApp, type TestApp, type TestTenant } from '../../support/app.ts'
-import { addressOf } from '../../support/events.ts'
-import { factoriesFor } from '../../support/factories.ts'
+import { startTestApp, type TestApp, type TestTenant } from '../../../test/support/app.ts'
+import { addressOf } from '../../../test/support/events.ts'
+import { factoriesFor } from '../../../test/support/factories.ts'
 
 let app: TestApp
 let tenant: TestTenant

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { endCursorOf } from '../frontends/page.ts'
+import { endCursorOf } from '../../../test/clients/frontends/page.ts'
 import { documents, libraries, type Stage, signIn, startStage } from './libraries.ts'
 
 let stage: Stage

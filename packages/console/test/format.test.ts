@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { formatDuration, formatTime } from '../../src/console/files/format.ts'
+import { formatDuration, formatTime } from '../src/files/format.ts'
 
 describe('the console', () => {
   it('shows the time of a moment of this year, and the year of another', () => {

@@ -1,7 +1,7 @@
 import { follow, type Send } from '@fusion-gateway/client/fetch'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { createCore } from '../../../clients/src/core.ts'
-import type { GraphQLRequest, Result } from '../../../clients/src/request.ts'
+import { createCore } from '../src/core.ts'
+import type { GraphQLRequest, Result } from '../src/request.ts'
 
 const url = 'https://gateway.example.com/graphql'
 const query = 'subscription Changes($after: ID) { events(after: $after) { id } }'

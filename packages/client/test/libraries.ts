@@ -4,11 +4,11 @@ import { createTokenHandler, type TokenInput } from '@fusion-gateway/client/serv
 import { createTokens } from '@fusion-gateway/client/tokens'
 import { createUrqlClient } from '@fusion-gateway/client/urql'
 import { onTestFinished } from 'vitest'
-import type { ClientOptions } from '../../../clients/src/core.ts'
 import { createKey, revokeKey } from '../../../src/domain/credential/key.service.ts'
-import { startTestApp, type TestApp, type TestTenant } from '../../support/app.ts'
-import { addressOf } from '../../support/events.ts'
-import { factoriesFor } from '../../support/factories.ts'
+import { startTestApp, type TestApp, type TestTenant } from '../../../test/support/app.ts'
+import { addressOf } from '../../../test/support/events.ts'
+import { factoriesFor } from '../../../test/support/factories.ts'
+import type { ClientOptions } from '../src/core.ts'
 
 /** A gateway that the libraries of clients are connected to. */
 export interface Stage {

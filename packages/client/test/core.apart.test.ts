@@ -1,11 +1,11 @@
 import { createAction, deletedBy, failureOf, RequestError, TokenError } from '@fusion-gateway/client'
 import { createSend } from '@fusion-gateway/client/fetch'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { mutationHeaders } from '../../../clients/src/action.ts'
-import { type ClientOptions, createCore } from '../../../clients/src/core.ts'
-import { createdBy } from '../../../clients/src/created.ts'
-import { rowsAfter } from '../../../clients/src/library.ts'
-import { createPages } from '../../../clients/src/pages.ts'
+import { mutationHeaders } from '../src/action.ts'
+import { type ClientOptions, createCore } from '../src/core.ts'
+import { createdBy } from '../src/created.ts'
+import { rowsAfter } from '../src/library.ts'
+import { createPages } from '../src/pages.ts'
 
 const url = 'https://gateway.example.com/graphql'
 

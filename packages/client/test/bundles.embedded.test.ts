@@ -3,7 +3,7 @@ import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { build, type OutputChunk } from 'rolldown'
 import { expect, it, onTestFinished } from 'vitest'
-import { projectRoot } from '../../support/docs.ts'
+import { projectRoot } from '../../../test/support/docs.ts'
 
 /** Bundles a page for browsers. Returns what it loads at first, and what it loads later. */
 async function bundle(code: string) {

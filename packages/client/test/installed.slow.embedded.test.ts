@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { buildVersion } from '@fusion-gateway/base'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import clientPackage from '../../../clients/package.json' with { type: 'json' }
 import packageJson from '../../../package.json' with { type: 'json' }
-import { projectRoot } from '../../support/docs.ts'
+import { projectRoot } from '../../../test/support/docs.ts'
+import clientPackage from '../package.json' with { type: 'json' }
 
 let folder: string
 const run = (command: string, args: readonly string[], cwd = folder) =>
@@ -14,7 +14,7 @@ const run = (command: string, args: readonly string[], cwd = folder) =>
 
 beforeAll(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'fusion-client-'))
-  const packed = run('npm', ['pack', './clients', '--json', '--pack-destination', folder], projectRoot)
+  const packed = run('npm', ['pack', './packages/client', '--json', '--pack-destination', folder], projectRoot)
   const [{ filename }] = JSON.parse(packed.slice(packed.indexOf('[\n'))) as [{ filename: string }]
   writeFileSync(path.join(folder, 'package.json'), '{ "private": true, "type": "module" }')
   run('npm', ['install', '--prefer-offline', '--no-fund', '--no-audit', `./${filename}`])

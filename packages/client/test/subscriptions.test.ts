@@ -3,12 +3,12 @@ import { createSend, follow, type Send } from '@fusion-gateway/client/fetch'
 import { createTokenHandler } from '@fusion-gateway/client/server'
 import { createTokens } from '@fusion-gateway/client/tokens'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
-import type { ClientOptions } from '../../../clients/src/core.ts'
 import { createKey, revokeKey } from '../../../src/domain/credential/key.service.ts'
-import { startTestApp, type TestApp, type TestTenant } from '../../support/app.ts'
-import { settleEvents } from '../../support/events.ts'
-import { factoriesFor } from '../../support/factories.ts'
-import { startProxy, type TcpProxy } from '../../support/proxy.ts'
+import { startTestApp, type TestApp, type TestTenant } from '../../../test/support/app.ts'
+import { settleEvents } from '../../../test/support/events.ts'
+import { factoriesFor } from '../../../test/support/factories.ts'
+import { startProxy, type TcpProxy } from '../../../test/support/proxy.ts'
+import type { ClientOptions } from '../src/core.ts'
 
 let app: TestApp
 let tenant: TestTenant

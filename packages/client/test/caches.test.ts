@@ -9,8 +9,8 @@ import {
 } from '@fusion-gateway/client/apollo'
 import { cacheOptions, createUrqlClient } from '@fusion-gateway/client/urql'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
-import type { ClientOptions } from '../../../clients/src/core.ts'
-import { endCursorOf } from '../frontends/page.ts'
+import { endCursorOf } from '../../../test/clients/frontends/page.ts'
+import type { ClientOptions } from '../src/core.ts'
 import {
   allScopes,
   documents,

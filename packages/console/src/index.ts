@@ -1,0 +1,1 @@
+export { consolePages, readModules, readStyle } from './console-pages.ts'
