@@ -53,7 +53,8 @@ function requireSupported({ name, dbName, fields, primaryKey }, owner) {
   const [table, id] = [dbName ?? name, fields.find((field) => field.name === 'id')]
   if (!primaryKey || primaryKey.fields.toSorted().join() !== ['id', owner].toSorted().join())
     throw new Error(`The key of ${name} must be @@id([${owner}, id])`)
-  if (id.type !== 'String' || (id.dbName ?? 'id') !== 'id') throw new Error(`The column id of ${name} must be a text`)
+  if (id.type !== 'String' || (id.dbName ?? 'id') !== 'id')
+    throw new Error(`The field id of ${name} must be a text in the column id`)
   if (reservedTables.test(table)) throw new Error(`The table of ${name} needs another name than ${table}`)
   const reserved = fields.find((field) => reservedColumns.test(field.dbName ?? field.name))
   if (reserved) throw new Error(`The column of ${name}.${reserved.name} needs another name: it begins with given_`)

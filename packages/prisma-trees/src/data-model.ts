@@ -5,7 +5,7 @@ type Models = Register['models']
 /** The name of a model of schema.prisma. */
 export type Model = Extract<keyof Models, string>
 
-/** The field that holds the owner of a row: the tenant. */
+/** The field that holds the owner of a row. */
 export type OwnerField = Register['owner']
 
 /** The models whose rows belong to an owner. */
@@ -88,7 +88,7 @@ export type GeneratedTables = Readonly<
 /**
  * Creates the data model of what the generator has written.
  *
- * @param ownerField the field that holds the owner of a row, such as `tenantAppId`
+ * @param ownerField the field that holds the owner of a row, such as `blogId`
  */
 export function createDataModel(generated: GeneratedTables, ownerField: OwnerField): DataModel {
   const tables = new Map(Object.entries(generated).map(([model, table]) => [model, tableOf(model, table, ownerField)]))

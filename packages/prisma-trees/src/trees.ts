@@ -9,7 +9,7 @@ import type { Writer } from './write/owned-rows.ts'
 
 // An extension of Prisma Client (https://www.prisma.io/docs/orm/prisma-client/client-extensions/model). Its models have
 // the methods and the types of Prisma Client, but read as loaders do (read/loaders.ts): one statement for a tree of
-// relations, with the tenant and the user of the viewer in it. Writes have them too (write/model-writes.ts). Prisma's
+// relations, with the owner in it. Writes have them too (write/model-writes.ts). Prisma's
 // own engine runs no statement of them.
 
 type ReadArgumentsOf<M extends Model> = Pick<
@@ -22,7 +22,7 @@ type Only<A, M extends Model> = { readonly [Name in Exclude<keyof A, keyof ReadA
 
 /** The reads of a model, with the types of Prisma Client. */
 export interface ModelReads<M extends Model> {
-  /** Reads rows. `take` is required and at most 500, because a tenant can have any number of rows. */
+  /** Reads rows. `take` is required and at most 500, because an owner can have any number of rows. */
   findMany<const A extends ReadArgumentsOf<M>>(
     args: A & Only<A, M> & { readonly take: number },
   ): Promise<Types.Public.Result<DelegateOf<M>, A, 'findMany'>>
@@ -42,7 +42,7 @@ export interface ModelReads<M extends Model> {
   ): Promise<Group<M, A>[]>
 }
 
-/** Prisma Client for one viewer: it reads what the viewer may see, and writes what belongs to the viewer. */
+/** Prisma Client for one viewer: it reads and writes what belongs to an owner. */
 export type ViewerClient = { readonly [M in OwnedModel as Uncapitalize<M>]: ModelReads<M> & ModelWrites<M> }
 
 /** What the statements of a client are sent by, and whose rows they are about. */
@@ -50,7 +50,7 @@ export interface ViewerRows extends Pick<Writer, 'sql' | 'owner'> {
   readonly loaders: Loaders
 }
 
-/** The field of a document whose plan a selection stands for. Pothos' plugin sets it (graphql/schema). */
+/** The field of a document whose plan a selection stands for. A layer such as pothos-trees sets it. */
 export const plannedField = Symbol('plannedField')
 
 interface PlannedSelect {

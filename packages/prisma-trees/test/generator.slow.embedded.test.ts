@@ -32,7 +32,11 @@ it.each([
   ['owner    = "blogId"\n', '', 'The generator needs `owner`'],
   ['owner    = "blogId"', 'owner    = "siteId"', 'No model has the field siteId'],
   ['@@id([blogId, id])\n  @@unique', '@@id([id])\n  @@unique', 'The key of PostTag must be @@id([blogId, id])'],
-  ['  id     String\n  name   String', '  id     Int\n  name   String', 'Tag'],
+  [
+    '  id     String\n  name',
+    '  id     String @map("key")\n  name',
+    'The field id of Tag must be a text in the column id',
+  ],
   ['@@map("comment")', '@@map("parent")', 'The table of Comment needs another name than parent'],
   ['text      String', 'given_text String', 'The column of Comment.given_text needs another name'],
   ['updatedAt  DateTime', 'touchedAt  DateTime', 'The field Post.touchedAt has @updatedAt'],

@@ -57,7 +57,7 @@ interface Value {
 /**
  * The statement for some arguments, and what converts its rows to the result of Prisma Client.
  *
- * @throws Error for an argument that is not supported, or groups without `take`, because a tenant can have any number
+ * @throws Error for an argument that is not supported, or groups without `take`, because an owner can have any number
  */
 export function aggregateText(model: DataModel, of: Model, owned: Ownership, args: AggregateArguments) {
   const table = model(of)

@@ -192,7 +192,7 @@ export function createReads(model: DataModel, onBatch: (size: number) => void = 
     },
 
     /**
-     * About how many rows are selected; null if it could be told only from the rows of other tenants.
+     * About how many rows are selected; null if it could be told only from the rows of other owners.
      */
     async estimate(sql: Sql, modelName: Model, owner: Owner, where: object): Promise<number | null> {
       const traits = traitsOf(model, modelName, where)
@@ -204,7 +204,7 @@ export function createReads(model: DataModel, onBatch: (size: number) => void = 
       const counted = Number(await readValue(ownRowsText(model, modelName, owned)))
       const share = counted > maxCounted ? await readValue(shareText(model, modelName, owner.id)) : counted
       if (share === null || share === undefined) return null
-      // The plans see the rows of all tenants. Their ratio tells how many of them are selected, not how many there are.
+      // The plans see the rows of all owners. Their ratio tells how many of them are selected, not how many there are.
       const selected = await planned(where)
       const all = traits.hasConditions ? await planned({}) : selected
       return Math.round(Math.max(Number(share), Math.min(counted, maxCounted)) * Math.min(1, selected / all))

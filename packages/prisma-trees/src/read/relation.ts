@@ -7,8 +7,8 @@ export type IdField<M extends Model> = Extract<keyof Row<M>, 'id' | `${string}Id
 export type SelectedRow<M extends Model> = Pick<Row<M>, 'id'>
 
 /**
- * A row as the parent of fields, which Pothos types as a whole row. A resolver reads only the column of its own name or
- * an id from which a relation starts, so it never reads a missing column (test/graphql/field-names.test.ts).
+ * A row as the parent of fields, which Pothos types as a whole row. A resolver must read only the column of its own name
+ * or an id from which a relation starts, so that it never reads a missing column.
  */
 export function asParent<M extends Model>(row: SelectedRow<M>): Row<M> {
   return row as Row<M>

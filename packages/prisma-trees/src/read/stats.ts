@@ -14,8 +14,8 @@ export function ownRowsText(model: DataModel, of: Model, owned: Ownership) {
 }
 
 /**
- * The statement that estimates the rows of a tenant from the part of a sample of the table, or of the tenant's
- * partition, that they are. Null if the sample has too few: PostgreSQL would then take the mean of other tenants.
+ * The statement that estimates the rows of an owner from the part of a sample of the table, or of the owner's
+ * partition, that they are. Null if the sample has too few: PostgreSQL would then take the mean of other owners.
  */
 export function shareText(model: DataModel, of: Model, owner: string) {
   const { name, owner: column } = model(of)
@@ -47,7 +47,7 @@ interface Explained {
   readonly Plan: Plan
 }
 
-/** The number of rows in a plan. On a distributed database it is in the plan of the tenant's node. */
+/** The number of rows in a plan. On a distributed database it is in the plan of the owner's node. */
 export function rowsOfPlan(explained: unknown): number {
   const [{ Plan: root }] = (typeof explained === 'string' ? JSON.parse(explained) : explained) as [Explained]
   const distributed = root['Distributed Query']
@@ -57,7 +57,7 @@ export function rowsOfPlan(explained: unknown): number {
 const typesOfNumbersAndTimes: ReadonlySet<string> = new Set(['Boolean', 'Int', 'BigInt', 'Float', 'DateTime'])
 
 /**
- * Whether PostgreSQL estimates conditions without values that other tenants have. Its statistics cover a table, and
+ * Whether PostgreSQL estimates conditions without values that other owners have. Its statistics cover a table, and
  * name the most frequent texts, so that an estimate would tell whether others have a text. The statistics of times,
  * numbers, enums and missing values name nothing of others.
  *

@@ -40,7 +40,7 @@ interface ChangeOf<M extends Model> {
 
 /** The writes of a model, with the types of Prisma Client. Each sends one statement. */
 export interface ModelWrites<M extends OwnedModel> {
-  /** @throws PrismaClientKnownRequestError P2003 if the row would not belong to the user of the token */
+  /** @throws PrismaClientKnownRequestError P2003 if the row would not belong to the row that `within` names */
   create<const S extends { readonly [Field in keyof Row<M>]?: boolean } | undefined = undefined>(args: {
     readonly data: NewRow<M>
     readonly select?: S
@@ -126,9 +126,9 @@ function toRows({ owner, model }: Writer, of: Model, given: readonly Data[]): In
   return given.map((data) => {
     for (const field in data)
       if (columnOf(field).field === ownerField) throw new Error(`The field ${ownerField} is not given`)
-    // To a token, other users do not exist. Whether a row belongs to the user by way of others is not known here.
+    // Other rows do not exist for this writer. Whether a row belongs to the one by way of others is not known here.
     if (within && !parents.some((parent) => parent.model === within.model && data[parent.field] === within.id))
-      throw rejection('P2003', of, `A new row of ${of} must belong to the user of the token`)
+      throw rejection('P2003', of, `A new row of ${of} must belong to the ${within.model} of its writer`)
     const row: Record<string, GivenValue> = {}
     for (const column of columns) {
       const given = column.field === ownerField ? owner.id : toGiven(column, data[column.field])
