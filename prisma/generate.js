@@ -1,5 +1,5 @@
 // After an installation, generates the database client, the operations of the console, and the image of an empty database;
-// with the packages of development, also the client that the tests of prisma-trees use.
+// with the packages of development, also the clients that the tests of packages use.
 // Prisma's generator is a package of development. An installation without these (`npm ci --omit=dev`) gets it in a
 // temporary folder, and keeps none of it.
 import { execFileSync } from 'node:child_process'
@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 
 const entry = 'prisma-cli/build/index.js'
 /** An image has no tests. */
-const testSchema = 'packages/prisma-trees/test/schema.prisma'
+const testSchemas = ['prisma-trees', 'pothos-trees'].map((name) => `packages/${name}/test/schema.prisma`)
 
 function installedGenerator() {
   try {
@@ -48,7 +48,7 @@ const generate = (...options) =>
   execFileSync(process.execPath, [generator, 'generate', ...options], { stdio: 'inherit' })
 try {
   generate()
-  if (installed && existsSync(testSchema)) generate('--schema', testSchema)
+  if (installed) for (const schema of testSchemas.filter((file) => existsSync(file))) generate('--schema', schema)
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }

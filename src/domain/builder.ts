@@ -6,6 +6,7 @@ import { maxPageSize } from '@fusion-gateway/prisma-trees'
 import SchemaBuilder from '@pothos/core'
 import PrismaPlugin from '@pothos/plugin-prisma'
 import RelayPlugin from '@pothos/plugin-relay'
+import { unnamedCursors } from './unnamed-cursors.ts'
 
 /** The types of the schema for Pothos: the context of resolvers, the models, and the scalars. */
 interface SchemaTypes extends TreesTypes {
@@ -34,7 +35,17 @@ export const builder = new SchemaBuilder<SchemaTypes>({
   // The last plugin sees a field first.
   plugins: [treesPlugin, PrismaPlugin, RelayPlugin],
   defaultFieldNullability: false,
-  trees: { model: dataModel },
+  trees: {
+    model: dataModel,
+    // docs/decisions/0022-nullable-fields-of-query.md
+    hasNullableQuery: true,
+    hasDatedDeprecations: true,
+    cursors: unnamedCursors,
+    userErrorCodes: {
+      NOT_FOUND: 'No object of this tenant has this id.',
+      DUPLICATE: 'An earlier input of the same call has the same id, key or account.',
+    },
+  },
   prisma: {
     client() {
       throw new Error('Relations are read by loaders (db/read/loaders.ts), and not by Prisma Client')

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { GatewayError, own, requireScope } from '@fusion-gateway/base'
-import type { Context, Operations, PreparedOperation, Services, Values } from '@fusion-gateway/gateway-kit'
+import type { Context, Operations, PreparedOperation, Services } from '@fusion-gateway/gateway-kit'
 import {
   type Authenticate,
   compressOnce,
@@ -21,6 +21,7 @@ import {
   weakTag,
 } from '@fusion-gateway/gateway-kit'
 import { prefixOf, routePlugin } from '@fusion-gateway/http'
+import type { Values } from '@fusion-gateway/pothos-trees'
 import { fieldNamed, metadataOf } from '@fusion-gateway/pothos-trees'
 import { maxPageSize } from '@fusion-gateway/prisma-trees'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'

@@ -1,5 +1,6 @@
 import { type FieldError, GatewayError, invalidInput, own, recordOf } from '@fusion-gateway/base'
-import type { PreparedOperation, Preparer, Values } from '@fusion-gateway/gateway-kit'
+import type { PreparedOperation, Preparer } from '@fusion-gateway/gateway-kit'
+import type { Values } from '@fusion-gateway/pothos-trees'
 import { metadataOf } from '@fusion-gateway/pothos-trees'
 import {
   type ExecutionResult,

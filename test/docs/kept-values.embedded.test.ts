@@ -39,6 +39,9 @@ it('each file and each test of the table exists', () => {
       expect(globSync([`src/**/${file}`, `packages/${file.replace('/', '/src/')}`], { cwd: root }), file).not.toEqual(
         [],
       )
-    for (const test of tests) expect(globSync(`test/${test}*.test.ts`, { cwd: root }), test).not.toEqual([])
+    for (const test of tests) {
+      const places = [`test/${test}*.test.ts`, `packages/${test.replace('/', '/test/')}*.test.ts`]
+      expect(globSync(places, { cwd: root }), test).not.toEqual([])
+    }
   }
 })

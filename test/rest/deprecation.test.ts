@@ -39,7 +39,7 @@ it('the schema has the reason and the days of a declared deprecation, and none w
   const builder = new SchemaBuilder<{ DefaultFieldNullability: false }>({
     plugins: [treesPlugin],
     defaultFieldNullability: false,
-    trees: { model: dataModel },
+    trees: { model: dataModel, hasDatedDeprecations: true },
     prisma: { client: () => expect.fail('no database'), dmmf: getDatamodel() },
   })
   const type = builder.objectRef<object>('Aged').implement({

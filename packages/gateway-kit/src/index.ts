@@ -30,7 +30,6 @@ export {
   readKey,
   readQueryParams,
 } from './operation/params.ts'
-export type { Values } from './operation/prepare/coerce-variables.ts'
 export {
   createDocumentCache,
   createPreparer,
@@ -41,7 +40,6 @@ export {
   type PreparerOptions,
 } from './operation/prepare/prepare.ts'
 export { buildSchemas, type Schemas, subgraphOf } from './operation/prepare/schemas.ts'
-export { readSelection, type SelectedField } from './operation/prepare/selection.ts'
 export { createResponseMemory, type ResponseMemoryOptions } from './operation/response-memory.ts'
 export type { DocumentRequest, Results } from './operation/run.ts'
 export { readTrustedDocuments, type TrustedDocuments } from './operation/trusted-documents.ts'

@@ -1,7 +1,7 @@
 import type { FieldScope } from '@fusion-gateway/base'
 import type { Model, Relation } from '@fusion-gateway/prisma-trees'
 import type { FieldNode, GraphQLFieldResolver } from 'graphql'
-import type { Deprecation } from './deprecation.ts'
+import type { Deprecation } from './text/deprecation.ts'
 import type { Context } from './types.ts'
 
 /** The cost of a field besides one point for each node, and the length of its lists. */
@@ -29,7 +29,7 @@ export interface FieldMetadata {
   readonly isMasked?: boolean
   /** Whether the field has a value unless it has an error. `TreesPlugin` sets it. */
   readonly isNullByError?: boolean
-  /** Whether the result is a secret that is shown only once. It is not stored for an idempotency key. */
+  /** Whether the result is a secret that is shown only once, and stored nowhere. */
   readonly isSecret?: boolean
   readonly cost?: FieldCost
   /**
@@ -57,7 +57,7 @@ export interface FieldMetadata {
    * if it has one, and whether it reads rows of other models too.
    */
   readonly root?: { readonly model: Model; readonly ids?: string; readonly readsOthers?: boolean }
-  /** Whether its value can change without an event of the log. Responses with it are not kept (response-memory.ts). */
+  /** Whether its value can change without a change of a row that its operation reads. See `dependenciesOf`. */
   readonly isUnlogged?: boolean
   /**
    * Whether a field of a payload shows the row as it is now, if it was not written because it has changed: instead of

@@ -1,3 +1,4 @@
+export { metadataOf, pointsOfScan, pointsOfShortStatement, rowsOfParent } from './field-metadata.ts'
 export {
   type ConnectionArguments,
   defaultPageSize,
@@ -6,19 +7,38 @@ export {
   readPageRequest,
   requireShortList,
   type Side,
-} from './connection.ts'
-export { deprecatedFields, fieldNamed } from './deprecation.ts'
-export { type Entities, type EntityKey, extendToSubgraph, type LoadObjects, printSubgraph } from './federation.ts'
-export { metadataOf, pointsOfScan, pointsOfShortStatement, rowsOfParent } from './field-metadata.ts'
-export { withText } from './filter-fields.ts'
-export { choiceArguments, costOfList, type List, readListArguments } from './list.ts'
+} from './lists/connection.ts'
+export type { CursorFormat, CursorParts } from './lists/cursor.ts'
+export { withText } from './lists/filter-fields.ts'
+export { choiceArguments, costOfList, type List, readListArguments } from './lists/list.ts'
+export { listArgs, listCost, listQuery } from './lists/related-list.ts'
+export { plannedLoaders } from './lists/related-rows.ts'
+export { countsOf, groups, numbers, rowCount, type Stats } from './lists/stats.ts'
 export { errorAtEachPath, mask, maskEntries, maxErrors, withMasks } from './masked.ts'
+export type { TreesOptions } from './options.ts'
+export { type Dependencies, dependenciesOf } from './plan/dependencies.ts'
+export { planOf } from './plan/plan-of.ts'
+export { createPlanner } from './plan/planner.ts'
+export {
+  allFields,
+  conditionsOf,
+  isIncluded,
+  readSelection,
+  type SelectedField,
+  type Selection,
+  type Values,
+} from './plan/selection.ts'
 export * from './register.ts'
-export { listArgs, listCost, listQuery } from './related-list.ts'
-export { plannedLoaders } from './related-rows.ts'
 export { type JsonObject, scalars } from './scalars.ts'
-export { printSortedSchema, requiresScopes, semanticNonNull } from './semantic-nullability.ts'
-export { countsOf, groups, numbers, rowCount, type Stats } from './stats.ts'
+export { deprecatedFields, fieldNamed } from './text/deprecation.ts'
+export { type Entities, type EntityKey, extendToSubgraph, type LoadObjects, printSubgraph } from './text/federation.ts'
+export { printSortedSchema, requiresScopes, semanticNonNull } from './text/semantic-nullability.ts'
 export { treesPlugin } from './trees-plugin.ts'
-export type { AppTypes, TreesTypes } from './types.ts'
-export { expectedUpdatedAt, type InputFields, ifUnchanged, inputWithId, type OutputFields } from './write-field.ts'
+export type { AppTypes, TreesContext, TreesTypes } from './types.ts'
+export {
+  expectedUpdatedAt,
+  type InputFields,
+  ifUnchanged,
+  inputWithId,
+  type OutputFields,
+} from './writes/write-field.ts'

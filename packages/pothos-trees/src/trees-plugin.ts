@@ -1,25 +1,28 @@
-import './bulk-write-field.ts'
-import './filter.ts'
-import './list.ts'
-import './order.ts'
-import './related-list.ts'
-import './stats.ts'
+import './writes/bulk-write-field.ts'
+import './lists/filter.ts'
+import './lists/list.ts'
+import './lists/order.ts'
+import './lists/related-list.ts'
+import './lists/stats.ts'
 import { type FieldScope, requireScope } from '@fusion-gateway/base'
 import type { Model } from '@fusion-gateway/prisma-trees'
 import { plannedField } from '@fusion-gateway/prisma-trees'
 import SchemaBuilder, {
   BasePlugin,
+  type BuildCache,
   type PothosOutputFieldConfig,
+  type PothosTypeConfig,
   RootFieldBuilder,
   type SchemaTypes,
 } from '@pothos/core'
 import { type GraphQLFieldResolver, isNullableType } from 'graphql'
-import { deprecationReason } from './deprecation.ts'
 import { type FieldMetadata, metadataKey, metadataOf } from './field-metadata.ts'
+import { nodeOf, relatedRows } from './lists/related-rows.ts'
 import { mask } from './masked.ts'
-import { nodeOf, relatedRows } from './related-rows.ts'
-import { type Context, dataModelOf, type TreesOptions } from './types.ts'
-import { type Payload, whenNull } from './write-field.ts'
+import { dataModelOf, type TreesOptions } from './options.ts'
+import { deprecationReason } from './text/deprecation.ts'
+import type { Context } from './types.ts'
+import { type Payload, whenNull } from './writes/write-field.ts'
 
 declare global {
   export namespace PothosSchemaTypes {
@@ -39,36 +42,48 @@ declare global {
     }
 
     interface BuildSchemaOptions<Types extends SchemaTypes> {
-      /** Whether each field checks the scopes of the viewer before it resolves. */
+      /**
+       * Whether each field checks the scopes of the viewer before it resolves, which is so by default. Without the
+       * checks the schema is only for viewers who have all scopes of their operations.
+       */
       guarded?: boolean
     }
   }
 }
 
+/** The name of the plugin, for the option `plugins` of a builder. */
+export const treesPlugin = 'trees'
+
 type Resolver<Types extends SchemaTypes> = GraphQLFieldResolver<unknown, Types['Context'], object>
 
 /**
- * Keeps the metadata of each field in the schema, where `operation/prepare` reads it, and guards the fields that need a
- * scope. In a guarded schema a viewer without the scope gets FORBIDDEN for the field, and its resolver does not run. If
- * the field is nullable, it is null in every row, each with the error (masked.ts). The description of a field names
- * its scope. All fields of Query are nullable, so that the error of one does not erase the others
- * (docs/decisions/0022-nullable-fields-of-query.md).
+ * Keeps the metadata of each field in the schema, where the planner reads it, and guards the fields that need a scope.
+ * A viewer without the scope gets FORBIDDEN for the field, and its resolver does not run. If the field is nullable, it
+ * is null in every row, each with the error (masked.ts). The description of a field names its scope.
  *
  * Pothos' plugin scope-auth wraps each protected resolver, so it checks each row.
  */
 class TreesPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
+  constructor(cache: BuildCache<Types>) {
+    super(cache, treesPlugin)
+    const plugins: readonly string[] = this.builder.options.plugins ?? []
+    if (plugins.includes('prisma') && plugins.indexOf('prisma') < plugins.indexOf(treesPlugin))
+      throw new Error('The plugin of Prisma follows this one: [treesPlugin, PrismaPlugin]')
+  }
+
   override onOutputFieldConfig(field: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
     const { scope, isMasked, isSecret, cost, columns, root, isUnlogged, deprecation, current, ...options } =
       field.pothosOptions as FieldMetadata
     const relation = options.relation ?? this.relationOf(field)
-    if (field.deprecationReason != null) {
+    const { hasDatedDeprecations, hasNullableQuery } = this.builder.options.trees
+    if (hasDatedDeprecations && field.deprecationReason != null) {
       throw new Error(
         `${field.parentType}.${field.name} needs dates: declare \`deprecation\` instead of \`deprecationReason\``,
       )
     }
     const { scope: ofType } = this.optionsOfParent(field)
     const isResult = this.isResult(field)
-    const isNullable = isMasked || isResult || field.parentType === 'Query'
+    const isNullable = isMasked || isResult || (hasNullableQuery && field.parentType === 'Query')
     const isNullByError = isNullable && !isResult && !field.type.nullable
     const declared = {
       scope: scope ?? ofType,
@@ -89,14 +104,18 @@ class TreesPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
       ...known,
       ...(deprecation && { deprecationReason: deprecationReason(deprecation) }),
       ...(isNullable && { type: { ...field.type, nullable: true } as typeof field.type }),
-      description: [
-        field.description,
-        isResult && whenNull[current ?? 'never'],
-        needed && `Needs the scope \`${needed}\`.`,
-      ]
-        .filter((sentence) => sentence)
-        .join(' '),
+      description:
+        [field.description, isResult && whenNull[current ?? 'never'], needed && `Needs the scope \`${needed}\`.`]
+          .filter((sentence) => sentence)
+          .join(' ') || null,
     }
+  }
+
+  override onTypeConfig(type: PothosTypeConfig): PothosTypeConfig {
+    const { pothosPrismaInclude: include, pothosPrismaSelect: select } = type.extensions ?? {}
+    if (include || select)
+      throw new Error(`${type.name} has \`include\` or \`select\`: the columns follow from the fields`)
+    return type
   }
 
   private optionsOfParent({ parentType }: PothosOutputFieldConfig<Types>) {
@@ -109,9 +128,23 @@ class TreesPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   }
 
   /** The relation that a field of plugin-prisma's `t.relation` loads. */
-  private relationOf({ parentType, type, extensions }: PothosOutputFieldConfig<Types>): FieldMetadata['relation'] {
+  private relationOf({
+    parentType,
+    name,
+    type,
+    extensions,
+  }: PothosOutputFieldConfig<Types>): FieldMetadata['relation'] {
     const declared = extensions?.['pothosPrismaRelationField'] as { readonly name: string } | undefined
-    if (!declared) return undefined
+    const refuse = (option: string, instead: string) => {
+      throw new Error(`${parentType}.${name} is not planned, because it has ${option}: use ${instead}`)
+    }
+    if (!declared) {
+      if (extensions?.['pothosPrismaSelect'])
+        refuse('a selection of plugin-prisma', '`columns`, `t.relation` or `t.relatedList`')
+      return undefined
+    }
+    if ('pothosPrismaFallbackPlan' in (extensions ?? {})) refuse('cursors of plugin-prisma', '`t.relatedList`')
+    if (extensions?.['pothosPrismaFallback']) refuse('a resolver', '`t.field`')
     const model = this.buildCache.getTypeConfig(parentType).extensions?.['pothosPrismaModel'] as Model
     return relatedRows(
       dataModelOf(this.builder),
@@ -142,7 +175,7 @@ class TreesPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
 
   private guarded(resolve: Resolver<Types>, field: PothosOutputFieldConfig<Types>): Resolver<Types> {
     const scope = scopeOf(field)
-    if (!this.options.guarded || !scope) return resolve
+    if (this.options.guarded === false || !scope) return resolve
     return (parent, args, context, info) => {
       const ofRequest = context as Types['Context'] & Context
       const { viewer } = ofRequest
@@ -170,6 +203,23 @@ fields.prismaField = function plannedPrismaField(options) {
   return prismaField.call(this, { ...options, extensions })
 }
 
+/** Methods of plugin-prisma whose fields are not planned, and what to use instead. */
+const unplanned = [
+  [RootFieldBuilder.prototype, 'prismaConnection', 't.list'],
+  [RootFieldBuilder.prototype, 'prismaFieldWithInput', 't.prismaField'],
+  [SchemaBuilder.prototype, 'prismaNode', 'builder.prismaObject'],
+] as const
+type Method = (this: { readonly options?: object; readonly builder?: object }, ...args: unknown[]) => unknown
+for (const [prototype, name, instead] of unplanned) {
+  const methods = prototype as unknown as Record<string, Method>
+  const method = methods[name] as Method
+  methods[name] = function refused(...args) {
+    const { options } = (this.builder ?? this) as { readonly options: { readonly plugins?: readonly string[] } }
+    if (options.plugins?.includes(treesPlugin)) throw new Error(`\`${name}\` is not planned: use \`${instead}\``)
+    return method.apply(this, args)
+  }
+}
+
 /** A resolver of what a mutation has written, for its payload. */
 function ofResult<Types extends SchemaTypes>(
   resolve: Resolver<Types>,
@@ -187,7 +237,4 @@ function scopeOf(field: Parameters<typeof metadataOf>[0]): Exclude<FieldScope, '
   return scope === 'inherited' ? undefined : scope
 }
 
-SchemaBuilder.registerPlugin('trees', TreesPlugin)
-
-/** The name of the plugin, for the option `plugins` of a builder. */
-export const treesPlugin = 'trees'
+SchemaBuilder.registerPlugin(treesPlugin, TreesPlugin)

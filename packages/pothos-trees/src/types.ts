@@ -1,12 +1,12 @@
-import type { DataModel, Loaders } from '@fusion-gateway/prisma-trees'
+import type { Loaders } from '@fusion-gateway/prisma-trees'
 import type { Sql } from '@fusion-gateway/sql'
 import type { Register } from './register.ts'
 import type { JsonObject } from './scalars.ts'
 
 /** What the fields of this package need of the context of resolvers. */
 export interface TreesContext {
-  /** Whose scopes they are. A token can be bound to a user. */
-  readonly viewer: { readonly scopes: readonly string[]; readonly userId?: string | undefined }
+  /** Who sends the request: the scopes that fields need. */
+  readonly viewer: { readonly scopes: readonly string[] }
   /** Sends the statements of the request. */
   readonly sql: Sql
   /** The reads of the request. */
@@ -15,8 +15,6 @@ export interface TreesContext {
   readonly within: (transaction: Sql) => Pick<TreesContext, 'sql' | 'loaders'>
   /** Stands for one execution, for what its viewer may not see (masked.ts). */
   readonly execution?: object
-  /** Whether cursors are as the previous release writes them. */
-  readonly hasPreviousRelease?: boolean
 }
 
 /** The context of resolvers. */
@@ -37,17 +35,6 @@ export interface TreesTypes {
     JSONObject: { Input: JsonObject; Output: JsonObject }
     SafeInt: { Input: number; Output: number }
   }
-}
-
-/** The options of the plugin. */
-export interface TreesOptions {
-  /** The tables of the models. */
-  readonly model: DataModel
-}
-
-/** The data model of the schema of a builder. */
-export function dataModelOf({ options }: { readonly options: { readonly trees: TreesOptions } }): DataModel {
-  return options.trees.model
 }
 
 type Builder = PothosSchemaTypes.SchemaBuilder<AppTypes>

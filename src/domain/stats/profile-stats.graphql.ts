@@ -57,5 +57,11 @@ const ProfileStats = builder.objectRef<Stats>('ProfileStats').implement({
 })
 
 builder.queryField('profileStats', (t) =>
-  t.stats({ type: ProfileStats, filter: ProfileFilter, plural: 'profiles', scope: 'profiles:read' }),
+  t.stats({
+    type: ProfileStats,
+    filter: ProfileFilter,
+    plural: 'profiles',
+    scope: 'profiles:read',
+    description: "Statistics of your tenant's profiles.",
+  }),
 )

@@ -48,5 +48,11 @@ const UserStats = builder.objectRef<Stats>('UserStats').implement({
 })
 
 builder.queryField('userStats', (t) =>
-  t.stats({ type: UserStats, filter: UserFilter, plural: 'users', scope: 'users:read' }),
+  t.stats({
+    type: UserStats,
+    filter: UserFilter,
+    plural: 'users',
+    scope: 'users:read',
+    description: "Statistics of your tenant's users.",
+  }),
 )

@@ -1,16 +1,10 @@
 import type { Viewer } from '@fusion-gateway/auth'
 import { GatewayError, invalidField } from '@fusion-gateway/base'
 import type { Operations } from '@fusion-gateway/gateway-kit'
-import {
-  createContext,
-  createPreparer,
-  type PreparerOptions,
-  readSelection,
-  type SelectedField,
-  type Services,
-} from '@fusion-gateway/gateway-kit'
+import { createContext, createPreparer, type PreparerOptions, type Services } from '@fusion-gateway/gateway-kit'
 import type { FairQueue } from '@fusion-gateway/limits'
 import { Held } from '@fusion-gateway/limits'
+import { readSelection, type SelectedField } from '@fusion-gateway/pothos-trees'
 import type { Logger } from '@fusion-gateway/telemetry'
 import { Refusal } from '@fusion-gateway/telemetry'
 import { getArgumentValues, print } from 'graphql'

@@ -1,6 +1,6 @@
 import { type ErrorCode, errorCodes, type FieldError, GatewayError, isErrorCode } from '@fusion-gateway/base'
 import type { Held } from '@fusion-gateway/limits'
-import { errorAtEachPath, maxErrors, withMasks } from '@fusion-gateway/pothos-trees'
+import { errorAtEachPath, maxErrors, type Values, withMasks } from '@fusion-gateway/pothos-trees'
 import { noPlan } from '@fusion-gateway/prisma-trees'
 import type { RequestDatabase } from '@fusion-gateway/sql'
 import type { Logger } from '@fusion-gateway/telemetry'
@@ -16,7 +16,6 @@ import {
 } from 'graphql'
 import type { Context } from '../context.ts'
 import type { Idempotency } from '../idempotency/idempotency.ts'
-import type { Values } from './prepare/coerce-variables.ts'
 import { hasScopes, type PreparedOperation } from './prepare/prepare.ts'
 import type { KeptResponse } from './written-result.ts'
 

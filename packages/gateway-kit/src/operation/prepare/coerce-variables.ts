@@ -1,4 +1,5 @@
 import { own, recordOf } from '@fusion-gateway/base'
+import type { Values } from '@fusion-gateway/pothos-trees'
 import {
   coerceInputValue,
   GraphQLError,
@@ -9,8 +10,6 @@ import {
   typeFromAST,
   type VariableDefinitionNode,
 } from 'graphql'
-
-export type Values = Readonly<Record<string, unknown>>
 
 /** Each error repeats the whole value. Without a limit graphql-js reports fifty of them. */
 const maxErrors = 5

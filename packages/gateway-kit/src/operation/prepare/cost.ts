@@ -1,5 +1,13 @@
 import { own, recordOf } from '@fusion-gateway/base'
-import { defaultPageSize, metadataOf, rowsOfParent } from '@fusion-gateway/pothos-trees'
+import {
+  defaultPageSize,
+  isIncluded,
+  metadataOf,
+  rowsOfParent,
+  type SelectedField,
+  type Selection,
+  type Values,
+} from '@fusion-gateway/pothos-trees'
 import { maxPageSize } from '@fusion-gateway/prisma-trees'
 import {
   type FieldNode,
@@ -13,8 +21,6 @@ import {
   type OperationDefinitionNode,
   valueFromASTUntyped,
 } from 'graphql'
-import type { Values } from './coerce-variables.ts'
-import { isIncluded, type SelectedField, type Selection } from './selection.ts'
 
 /** The cost of selecting a JSON object of a node again, under another alias: a point for each KiB that it may have. */
 const pointsOfRepetition = 256
@@ -296,7 +302,7 @@ function toPageSize(value: unknown): number {
 }
 
 /** Whether objects of the type are nodes: objects with an id. */
-export function isNode(type: GraphQLNamedType): boolean {
+function isNode(type: GraphQLNamedType): boolean {
   if (isUnionType(type)) return type.getTypes().every(isNode)
   return isObjectType(type) ? type.getInterfaces().some(({ name }) => name === 'Node') : type.name === 'Node'
 }

@@ -2,7 +2,16 @@ import { hash } from 'node:crypto'
 import type { Viewer } from '@fusion-gateway/auth'
 import type { Scope } from '@fusion-gateway/base'
 import { own } from '@fusion-gateway/base'
-import { metadataOf } from '@fusion-gateway/pothos-trees'
+import {
+  allFields,
+  createPlanner,
+  type Dependencies,
+  dependenciesOf,
+  metadataOf,
+  readSelection,
+  type Selection,
+  type Values,
+} from '@fusion-gateway/pothos-trees'
 import type { Model, ReadPlan } from '@fusion-gateway/prisma-trees'
 import type { Metrics } from '@fusion-gateway/telemetry'
 import { maxNameLength, type OperationSummary } from '@fusion-gateway/telemetry'
@@ -25,12 +34,10 @@ import {
 import { compileQuery, isCompiledQuery } from 'graphql-jit'
 import { LRUCache } from 'lru-cache'
 import type { Context } from '../../context.ts'
-import { coerceVariables, type Values } from './coerce-variables.ts'
+import { coerceVariables } from './coerce-variables.ts'
 import { createCost } from './cost.ts'
-import { createPlanner, type Dependencies, dependenciesOf } from './plan.ts'
 import { createDocumentReader, type ReadDocument } from './read-document.ts'
 import { declareCoerced, type Schemas } from './schemas.ts'
-import { allFields, readSelection, type Selection } from './selection.ts'
 
 /** An operation as a function of its coerced variables. */
 type CompiledOperation = (

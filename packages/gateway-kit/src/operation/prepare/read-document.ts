@@ -1,4 +1,5 @@
 import { own } from '@fusion-gateway/base'
+import { conditionsOf } from '@fusion-gateway/pothos-trees'
 import {
   type ASTVisitor,
   type DocumentNode,
@@ -18,7 +19,6 @@ import {
   visitInParallel,
 } from 'graphql'
 import { checkDocumentSize, DocumentError, operationBoundsRule } from './bounds.ts'
-import { conditionsOf } from './selection.ts'
 
 export interface ReadDocument {
   /** The number of its tokens. */

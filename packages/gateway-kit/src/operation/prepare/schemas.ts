@@ -34,11 +34,11 @@ export interface Schemas {
  */
 export function buildSchemas(builder: PothosSchemaTypes.SchemaBuilder<AppTypes>, description: string): Schemas {
   const directives = [...specifiedDirectives, semanticNonNull, requiresScopes]
-  const schema = Object.assign(builder.toSchema({ directives }), { description })
+  const schema = Object.assign(builder.toSchema({ directives, guarded: false }), { description })
   return {
     schema,
     executable: acceptCoerced(schema),
-    guarded: acceptCoerced(Object.assign(builder.toSchema({ directives, guarded: true }), { description })),
+    guarded: acceptCoerced(Object.assign(builder.toSchema({ directives }), { description })),
   }
 }
 

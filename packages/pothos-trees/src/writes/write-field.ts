@@ -1,4 +1,4 @@
-import type { Scope } from '@fusion-gateway/base'
+import type { FieldScope } from '@fusion-gateway/base'
 import { type FieldError, type FieldErrorCode, GatewayError, invalidInput, own } from '@fusion-gateway/base'
 import SchemaBuilder, {
   type InputFieldMap,
@@ -9,8 +9,8 @@ import SchemaBuilder, {
   type SchemaTypes,
 } from '@pothos/core'
 import { type GraphQLResolveInfo, Kind, type ValueNode } from 'graphql'
-import type { FieldCost, FieldMetadata } from './field-metadata.ts'
-import { type AppTypes, type Context, shared } from './types.ts'
+import type { FieldCost, FieldMetadata } from '../field-metadata.ts'
+import { type AppTypes, type Context, shared } from '../types.ts'
 import { writeIn } from './write-in.ts'
 
 /** Declares the fields of an input type. */
@@ -29,7 +29,7 @@ interface InputOptions<Inputs extends InputFieldMap> {
 }
 
 interface WriteOptions<Input, Result> {
-  readonly scope: Scope
+  readonly scope?: FieldScope | undefined
   readonly description: string
   /** The fields of the input without which the mutation does more: not named, or with a value. */
   readonly restrictions?: Restrictions
@@ -58,7 +58,7 @@ interface PayloadOptions<Result> {
 
 /** A mutation that is defined. `builder.bulkWriteField` defines its companion for many inputs. */
 export interface WriteField<Input, Result> extends Pick<FieldMetadata, 'isSecret' | 'cost'> {
-  readonly scope: Scope
+  readonly scope?: FieldScope | undefined
   readonly transaction: boolean
   readonly restrictions: Restrictions
   readonly input: InputRef<Input>
@@ -88,22 +88,27 @@ declare global {
   }
 }
 
+const userErrorCodes: Readonly<Record<FieldErrorCode, string>> = {
+  REQUIRED: 'The field must have a value.',
+  INVALID_TYPE: 'The value has the wrong type.',
+  INVALID_FORMAT: 'The value has the wrong format.',
+  TOO_LONG: 'The value is too long or has too many entries.',
+  OUT_OF_RANGE: 'The value is outside of the allowed range.',
+  NOT_FOUND: 'No object has this id.',
+  CONFLICT:
+    'Another object has the same id or key, or the object is in another state or has changed since it was read.',
+  DUPLICATE: 'An earlier input of the same call has the same id or key.',
+}
+
 const userErrorCode = shared((builder) =>
   builder.enumType('UserErrorCode', {
     description: 'Why a field of an input was rejected.',
-    values: {
-      REQUIRED: { description: 'The field must have a value.' },
-      INVALID_TYPE: { description: 'The value has the wrong type.' },
-      INVALID_FORMAT: { description: 'The value has the wrong format.' },
-      TOO_LONG: { description: 'The value is too long or has too many entries.' },
-      OUT_OF_RANGE: { description: 'The value is outside of the allowed range.' },
-      NOT_FOUND: { description: 'No object of this tenant has this id.' },
-      CONFLICT: {
-        description:
-          'Another object has the same id or key, or the object is in another state or has changed since it was read.',
-      },
-      DUPLICATE: { description: 'An earlier input of the same call has the same id, key or account.' },
-    } satisfies Record<FieldErrorCode, { description: string }>,
+    values: Object.fromEntries(
+      Object.entries({ ...userErrorCodes, ...builder.options.trees.userErrorCodes }).map(([code, description]) => [
+        code,
+        { description },
+      ]),
+    ) as Record<FieldErrorCode, { description: string }>,
   }),
 )
 

@@ -4,14 +4,14 @@ import type { DataModel, Model } from '@fusion-gateway/prisma-trees'
 import { unmet, type Where } from '@fusion-gateway/prisma-trees'
 import type { EnumRef, InputType } from '@pothos/core'
 import { z } from 'zod'
-import type { AppTypes, Context } from './types.ts'
+import type { AppTypes, Context } from '../types.ts'
 
 interface FieldOptions<Value, M extends Model> {
   readonly description: string
   /** Which rows the value selects, as Prisma Client takes it. */
   readonly where: (value: Value, context: Context) => Where<M>
   /** The scope that a viewer needs to filter by the field, because a search that finds a row reveals its value. */
-  readonly scope?: Scope
+  readonly scope?: Scope | undefined
   /** Whether a statement may read many rows that it does not return. Such an operation costs more. */
   readonly isScan?: boolean
 }
@@ -122,11 +122,11 @@ export class FilterFieldBuilder<M extends Model> {
    * A condition on related rows, which another filter selects: `t.relation(AccountFilter, { where: (some) => ({
    * accounts: { some } }), … })`.
    *
-   * @param options.scope of the field that returns the related rows
+   * @param options.scope of the field that returns the related rows; undefined if it needs none
    */
   relation(
     related: InnerFilter,
-    options: Omit<ConditionOptions<object, M>, 'scope'> & { readonly scope: Scope },
+    options: Omit<ConditionOptions<object, M>, 'scope'> & { readonly scope: Scope | undefined },
   ): FilterField<object> {
     const { description, scope, where } = options
     return inner(() => related, false, {
@@ -143,7 +143,7 @@ export class FilterFieldBuilder<M extends Model> {
   /** A condition for each nullable field: `...t.nulls(['url'])` adds `urlIsNull`. */
   nulls<const Name extends string>(
     fields: readonly Name[],
-    { scope }: { readonly scope?: Scope } = {},
+    { scope }: { readonly scope?: Scope | undefined } = {},
   ): Readonly<Record<`${Name}IsNull`, FilterField<boolean>>> {
     const conditions = fields.map((field) => [
       `${field}IsNull`,
@@ -157,7 +157,7 @@ export class FilterFieldBuilder<M extends Model> {
   }
 
   /** The condition that a row has related rows: `hasAccounts: t.exists({ … })`. */
-  exists(options: ConditionOptions<boolean, M> & { readonly scope: Scope }): FilterField<boolean> {
+  exists(options: ConditionOptions<boolean, M> & { readonly scope: Scope | undefined }): FilterField<boolean> {
     return condition(options)
   }
 }
@@ -183,7 +183,7 @@ function list<Value, M extends Model>(
 
 interface InnerOptions {
   readonly description: string
-  readonly scope?: Scope
+  readonly scope?: Scope | undefined
   readonly isScan: boolean
   /** Which rows are selected, for those that the filters in a value select. */
   readonly combine: (selected: object[], context: Context) => object

@@ -1,4 +1,4 @@
-import type { Scope } from '@fusion-gateway/base'
+import type { FieldScope } from '@fusion-gateway/base'
 import { own } from '@fusion-gateway/base'
 import type { Model, RelatedRows } from '@fusion-gateway/prisma-trees'
 import {
@@ -13,15 +13,16 @@ import {
 } from '@fusion-gateway/prisma-trees'
 import type { SchemaTypes } from '@pothos/core'
 import { ObjectFieldBuilder, type PrismaModelTypes } from '@pothos/plugin-prisma'
+import { type FieldCost, rowsOfParent } from '../field-metadata.ts'
+import { dataModelOf } from '../options.ts'
+import type { AppTypes, Context } from '../types.ts'
 import { readPageSize, type Side, toConnection } from './connection.ts'
 import type { OrderedList } from './cursor.ts'
-import { type FieldCost, rowsOfParent } from './field-metadata.ts'
 import { choiceArguments, type List, type ListArguments, type ListChoices, readListArguments } from './list.ts'
 import { nodeOf, oncePerField, type RelationQuery, type RelationQueryFunction } from './related-rows.ts'
-import { type AppTypes, type Context, dataModelOf } from './types.ts'
 
 // Lists of the rows that belong to another row. Their arguments restrict the relation that the field loads, so the
-// planner finds the restricted relation in the selection, and reads it with the rows above (gateway-kit/operation/prepare/plan.ts).
+// planner finds the restricted relation in the selection, and reads it with the rows above (plan/planner.ts).
 
 declare global {
   export namespace PothosSchemaTypes {
@@ -39,7 +40,7 @@ declare global {
       relatedList(
         relation: keyof Model['Relations'] & string,
         list: List,
-        options: { readonly scope: Scope; readonly description: string },
+        options: { readonly scope?: FieldScope; readonly description: string },
       ): FieldRef<Types, unknown, 'PrismaObject'>
     }
   }

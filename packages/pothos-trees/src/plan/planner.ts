@@ -1,12 +1,10 @@
 import { own } from '@fusion-gateway/base'
-import { metadataOf } from '@fusion-gateway/pothos-trees'
 import type { Model } from '@fusion-gateway/prisma-trees'
 import { type Branch, noBranches, type ReadPlan, type Relation } from '@fusion-gateway/prisma-trees'
-import { getArgumentValues, Kind, type ValueNode } from 'graphql'
-import type { Context } from '../../context.ts'
-import type { Values } from './coerce-variables.ts'
-import { isNode } from './cost.ts'
-import { allFields, isIncluded, type SelectedField, type Selection } from './selection.ts'
+import { getArgumentValues } from 'graphql'
+import { metadataOf } from '../field-metadata.ts'
+import type { Context } from '../types.ts'
+import { allFields, isIncluded, isRow, modelOf, type SelectedField, type Selection, type Values } from './selection.ts'
 
 /**
  * The most relations in the plans of an operation. Other root fields are read level by level. It bounds the statements
@@ -86,13 +84,13 @@ const noFields: ReadonlySet<string> = new Set()
 
 /** The fields to read of each model: the selected ones, and the ids that relations start from. */
 function planFields(fields: readonly SelectedField[], values: Values): FieldsOf {
-  const byModel = new Map<string, Set<string>>()
+  const byModel = new Map<Model, Set<string>>()
   function add(selected: readonly SelectedField[]): void {
     for (const { parent, field, conditions, selections } of selected) {
       if (!isIncluded(conditions, values)) continue
-      const names = byModel.get(parent.name) ?? new Set<string>()
+      const names = byModel.get(modelOf(parent)) ?? new Set<string>()
       for (const name of columnsOf(field)) names.add(name)
-      byModel.set(parent.name, names)
+      byModel.set(modelOf(parent), names)
       add(selections)
     }
   }
@@ -135,13 +133,13 @@ function branchesOf(fields: readonly SelectedField[], planning: Planning): Branc
     const { parent, field } = first
     const { relation } = metadataOf(field)
     // Another field of a row returns other rows, which a resolver reads.
-    if (!relation) return isNode(parent) ? [] : branchesBelow(group, planning)
+    if (!relation) return isRow(parent) ? [] : branchesBelow(group, planning)
     // Selections with the same arguments read the same rows.
     const lists = Map.groupBy(group, (selected) => relationOf(selected, planning))
     return [...lists].flatMap(([of, selected]) => {
       if (!of) return []
       const branches = branchesBelow(selected, planning)
-      const from = { parent: parent.name as Model, from: relation.from }
+      const from = { parent: modelOf(parent), from: relation.from }
       return [{ ...from, relation: of, fields: planning.fieldsOf(of.model), branches }]
     })
   })
@@ -162,76 +160,4 @@ function columnsOf(field: SelectedField['field']): readonly string[] {
 
 function count(branches: readonly Branch[]): number {
   return branches.reduce((sum, branch) => sum + 1 + count(branch.branches), 0)
-}
-
-/** What the response to a query or subscription depends on, if every change of it is in the log. */
-export interface Dependencies {
-  readonly models: ReadonlySet<Model>
-  /**
-   * The ids of the rows that it starts from, if it reads only these and rows that belong to them. Undefined: it may
-   * depend on any row of the models.
-   */
-  idsOf(variables: Values): readonly string[] | undefined
-}
-
-/** The arguments that compose conditions and orders, which can be about rows of any model. */
-const composing: ReadonlySet<string> = new Set(['filter', 'orderBy', 'thenBy'])
-
-/**
- * Finds what the response to a query or subscription depends on. Fields that `@skip` and `@include` leave out count
- * too.
- *
- * @param logged the models of whose rows each change is an event
- * @returns undefined if it can change without an event
- */
-export function dependenciesOf({ fields }: Selection, logged: ReadonlySet<Model>): Dependencies | undefined {
-  const models = new Set<Model>()
-  let isBelowRoots = true
-  for (const { parent, field, type, node } of allFields(fields)) {
-    const { root, relation, isUnlogged } = metadataOf(field)
-    const isRoot = parent.name === 'Query' || parent.name === 'Subscription'
-    if (isUnlogged || (isRoot && !root)) return undefined
-    if (isNode(type)) models.add(type.name as Model)
-    if (root) models.add(root.model)
-    if (relation) models.add(relation.relation.model)
-    // A relation leads down to the rows that belong to a row by its id, and up by another field.
-    if (relation && relation.from !== 'id') isBelowRoots = false
-    const isComposed = (node.arguments ?? []).some(({ name }) => composing.has(name.value))
-    if (isComposed || root?.readsOthers) for (const model of logged) models.add(model)
-  }
-  if (models.size === 0 || ![...models].every((model) => logged.has(model))) return undefined
-  const roots = isBelowRoots ? fields.map(rootIds) : [undefined]
-  return {
-    models,
-    idsOf(variables) {
-      const ids: string[] = []
-      for (const idsOf of roots) {
-        const found = idsOf?.(variables)
-        if (!found) return undefined
-        ids.push(...found)
-      }
-      return ids
-    },
-  }
-}
-
-/** Returns the function that reads the ids that a field of Query starts from; undefined if it starts from all rows. */
-function rootIds({ field, node }: SelectedField): ((variables: Values) => readonly string[] | undefined) | undefined {
-  const { root } = metadataOf(field)
-  const argument = root?.ids === undefined ? undefined : node.arguments?.find(({ name }) => name.value === root.ids)
-  if (!argument) return undefined
-  return (variables) => textsOf(argument.value, variables)
-}
-
-/** The texts of an argument: of an id, or of a list of ids. Undefined if they are not known, as with a default. */
-function textsOf(value: ValueNode, variables: Values): readonly string[] | undefined {
-  if (value.kind === Kind.VARIABLE) {
-    const sent = own(variables, value.name.value)
-    const list = Array.isArray(sent) ? sent : [sent]
-    return list.every((id) => typeof id === 'string' || typeof id === 'number') ? list.map(String) : undefined
-  }
-  if (value.kind === Kind.STRING || value.kind === Kind.INT) return [value.value]
-  if (value.kind !== Kind.LIST) return undefined
-  const lists = value.values.map((item) => textsOf(item, variables))
-  return lists.some((list) => list === undefined) ? undefined : lists.flatMap((list) => list ?? [])
 }

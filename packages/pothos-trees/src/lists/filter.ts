@@ -8,8 +8,9 @@ import SchemaBuilder, {
   type SchemaTypes,
 } from '@pothos/core'
 import { z } from 'zod'
+import { dataModelOf } from '../options.ts'
+import type { AppTypes, Context } from '../types.ts'
 import { type FilterField, FilterFieldBuilder, filterBounds, filtersIn } from './filter-fields.ts'
-import { type AppTypes, type Context, dataModelOf } from './types.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the fields of a filter have values of different types.
 type AnyField = FilterField<any>

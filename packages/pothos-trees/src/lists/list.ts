@@ -1,4 +1,4 @@
-import type { Scope } from '@fusion-gateway/base'
+import type { FieldScope } from '@fusion-gateway/base'
 import type { Model } from '@fusion-gateway/prisma-trees'
 import { oldestFirst } from '@fusion-gateway/prisma-trees'
 import SchemaBuilder, {
@@ -10,13 +10,13 @@ import SchemaBuilder, {
 } from '@pothos/core'
 import type { PrismaObjectRef } from '@pothos/plugin-prisma'
 import type { ConnectionShape } from '@pothos/plugin-relay'
+import { type FieldCost, pointsOfScan, pointsOfShortStatement, rowsOfParent } from '../field-metadata.ts'
+import type { AppTypes, Context } from '../types.ts'
 import { type ConnectionArguments, readPage, readPageRequest } from './connection.ts'
-import type { OrderedList } from './cursor.ts'
-import { type FieldCost, pointsOfScan, pointsOfShortStatement, rowsOfParent } from './field-metadata.ts'
+import type { CursorFormat, OrderedList } from './cursor.ts'
 import type { Filter, FilterValues } from './filter.ts'
 import type { ListOrder } from './order.ts'
 import { plannedLoaders } from './related-rows.ts'
-import type { AppTypes, Context } from './types.ts'
 
 /** What clients may choose of a list, and what it has, for descriptions. */
 export interface ListChoices {
@@ -26,6 +26,8 @@ export interface ListChoices {
   readonly filter?: Filter
   /** Without it the list has no `orderBy`, and the oldest rows come first. */
   readonly order?: ListOrder
+  /** A further format of its cursors: that of the builder (`trees.cursors`). */
+  readonly cursors?: CursorFormat | undefined
 }
 
 type Connection = ConnectionShape<AppTypes, unknown, false, false, false>
@@ -38,7 +40,7 @@ export interface List extends ListChoices {
 }
 
 interface ListFieldOptions {
-  readonly scope: Scope
+  readonly scope?: FieldScope | undefined
   readonly description: string
 }
 
@@ -81,7 +83,7 @@ builder.prototype.list = function list(this: Builder, type, { plural, ...choices
     },
     { name: `${model}Edge`, scope: 'inherited', description: `One of the ${plural} and its cursor.` },
   )
-  return { model, type, plural, connection, ...choices }
+  return { model, type, plural, connection, cursors: this.options.trees.cursors, ...choices }
 }
 
 /** A connection whose whole list can be counted. */
@@ -153,13 +155,14 @@ export interface ListArguments extends ConnectionArguments {
  */
 export function readListArguments(
   { filter: values, orderBy, thenBy, ...window }: ListArguments,
-  { plural, filter, order }: ListChoices,
+  { plural, filter, order, cursors }: ListChoices,
   context: Context,
 ) {
   const list: OrderedList = {
     name: plural,
     order: order?.read(orderBy, thenBy) ?? oldestFirst,
-    isUnnamed: context.hasPreviousRelease,
+    format: cursors,
+    isInFormat: cursors?.isWritten(context),
   }
   const page = readPageRequest(window, list)
   return { list, page, where: filter?.whereOf(values ?? {}, context) ?? {} }

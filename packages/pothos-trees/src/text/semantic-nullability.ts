@@ -16,7 +16,7 @@ import {
   parse,
   printSchema,
 } from 'graphql'
-import { metadataOf } from './field-metadata.ts'
+import { metadataOf } from '../field-metadata.ts'
 
 /**
  * Says that a field is null only if an error has its path. Clients with such a notion of errors generate a type without

@@ -2,7 +2,7 @@ import { GatewayError, own } from '@fusion-gateway/base'
 import type { DataModel, Loaders, Model } from '@fusion-gateway/prisma-trees'
 import { oldestFirst, orderOf, type Relation, relationTo } from '@fusion-gateway/prisma-trees'
 import type { FieldNode, GraphQLFieldResolver, GraphQLResolveInfo } from 'graphql'
-import type { Context } from './types.ts'
+import type { Context } from '../types.ts'
 
 // How the fields of plugin-prisma's `t.relation` are planned and resolved. plugin-prisma would load them with Prisma
 // Client, from the selection of each request.

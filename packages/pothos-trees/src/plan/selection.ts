@@ -1,4 +1,5 @@
 import { own } from '@fusion-gateway/base'
+import type { Model } from '@fusion-gateway/prisma-trees'
 import {
   type DirectiveNode,
   type DocumentNode,
@@ -12,10 +13,14 @@ import {
   getNamedType,
   isInterfaceType,
   isObjectType,
+  isUnionType,
   Kind,
   type OperationDefinitionNode,
   type SelectionSetNode,
 } from 'graphql'
+
+/** The values of variables, by their names. */
+export type Values = Readonly<Record<string, unknown>>
 
 export interface SelectedField {
   /** The type that has the field. */
@@ -101,8 +106,22 @@ export function readSelection(
 }
 
 /** Whether fields with these conditions are in the response, for the values of the variables. */
-export function isIncluded(conditions: readonly Condition[], values: Readonly<Record<string, unknown>>): boolean {
+export function isIncluded(conditions: readonly Condition[], values: Values): boolean {
   return conditions.every(({ variable, is }) => (variable === undefined ? is : own(values, variable) === is))
+}
+
+const modelKey = 'pothosPrismaModel'
+
+/** The model of Prisma's schema whose rows the objects of a type are. Types without one stand for themselves. */
+export function modelOf({ name, extensions }: GraphQLNamedOutputType): Model {
+  return (extensions[modelKey] ?? name) as Model
+}
+
+/** Whether the objects of a type are rows: those of a model, or those that the interface `Node` of Relay stands for. */
+export function isRow(type: GraphQLNamedOutputType): boolean {
+  if (isUnionType(type)) return type.getTypes().every(isRow)
+  if (type.extensions[modelKey] !== undefined || type.name === 'Node') return true
+  return isObjectType(type) && type.getInterfaces().some(({ name }) => name === 'Node')
 }
 
 /** Every selected field, at all depths. */

@@ -2,7 +2,8 @@ import { own } from '@fusion-gateway/base'
 import type { Model } from '@fusion-gateway/prisma-trees'
 import { type Direction, type Order, type OrderBy, orderOf, type SortDirection } from '@fusion-gateway/prisma-trees'
 import SchemaBuilder, { type InputRef, type SchemaTypes } from '@pothos/core'
-import { type AppTypes, dataModelOf, shared } from './types.ts'
+import { dataModelOf } from '../options.ts'
+import { type AppTypes, shared } from '../types.ts'
 
 interface OrderField<M extends Model> {
   readonly description: string

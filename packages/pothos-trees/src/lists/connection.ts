@@ -100,7 +100,7 @@ export async function readPage<M extends Model>(
   where: object,
 ) {
   const rows = await loaders.list(model, { where, ...windowOf(page) })
-  // See `asParent` of relation.ts.
+  // See `asParent` of prisma-trees.
   return toConnection(list, page, rows as Row<M>[], (side) =>
     loaders.hasRow(model, { where, ...windowBeyond(page, side) }),
   )
@@ -150,7 +150,7 @@ function connectionOf<Node, NodeEdge extends { readonly cursor: string }>(
   if (fromEnd) page.reverse()
   const edges = page.map(edgeOf)
   const pageInfo = new PageInfo(request, edges, rows.length > size, hasBeyond)
-  // Pothos' types have no promises here, but its executors await them (domain/builder.ts).
+  // Pothos' types have no promises here, but its executors await them (graphql-jit only those of resolvers).
   return { edges, pageInfo: pageInfo as typeof pageInfo & PageInfoShape }
 }
 

@@ -1,8 +1,8 @@
 import { GatewayError, invalidField } from '@fusion-gateway/base'
 import type { Outcome } from '@fusion-gateway/input'
 import SchemaBuilder, { type SchemaTypes } from '@pothos/core'
-import type { FieldMetadata } from './field-metadata.ts'
-import type { AppTypes, Context } from './types.ts'
+import type { FieldMetadata } from '../field-metadata.ts'
+import type { AppTypes, Context } from '../types.ts'
 import { type Payload, rejected, type WriteField, withNulls } from './write-field.ts'
 import { writeIn } from './write-in.ts'
 

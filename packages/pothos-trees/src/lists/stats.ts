@@ -1,10 +1,10 @@
-import type { Scope } from '@fusion-gateway/base'
+import type { FieldScope } from '@fusion-gateway/base'
 import { invalidField } from '@fusion-gateway/base'
 import type { Loaders, Numbers, StatsPart } from '@fusion-gateway/prisma-trees'
 import { type FieldKind, type ObjectRef, RootFieldBuilder, type SchemaTypes } from '@pothos/core'
-import { pointsOfScan } from './field-metadata.ts'
+import { pointsOfScan } from '../field-metadata.ts'
+import { type AppTypes, shared } from '../types.ts'
 import type { Filter, FilterValues } from './filter.ts'
-import { type AppTypes, shared } from './types.ts'
 
 /** Reads parts of the statistics of the rows that a filter selects. All parts of a selection are one statement. */
 export type Stats = ReturnType<Loaders['stats']>
@@ -107,19 +107,21 @@ interface StatsOptions {
   readonly filter: Filter
   /** What is counted: `users`. */
   readonly plural: string
-  readonly scope: Scope
+  /** A sentence: that they are read with one statement is added. */
+  readonly description: string
+  readonly scope?: FieldScope | undefined
 }
 
 type Fields = PothosSchemaTypes.RootFieldBuilder<AppTypes, unknown, 'Query'>
 
 const { prototype } = RootFieldBuilder as { readonly prototype: Fields }
 
-prototype.stats = function stats(this: Fields, { type, filter, plural, scope }) {
+prototype.stats = function stats(this: Fields, { type, filter, plural, scope, description }) {
   const { model } = filter
   return this.field({
     type,
     scope,
-    description: `Statistics of your tenant's ${plural}. What is selected of them is read with one statement.`,
+    description: `${description} What is selected of them is read with one statement.`,
     cost: { extra: ({ filter: values }) => (filter.isScan((values ?? {}) as FilterValues) ? pointsOfScan : 0) },
     args: { filter: this.arg({ type: filter.type, description: `Selects ${plural}. All by default.` }) },
     root: { model, readsOthers: true },

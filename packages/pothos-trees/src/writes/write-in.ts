@@ -1,5 +1,5 @@
 import type { Sql } from '@fusion-gateway/sql'
-import type { Context } from './types.ts'
+import type { Context } from '../types.ts'
 
 /**
  * Writes for a request: in a transaction, or by work that writes with one statement. See `Sql.transact`.

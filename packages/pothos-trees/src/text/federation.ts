@@ -17,12 +17,12 @@ import {
   isListType,
   isObjectType,
 } from 'graphql'
-import { defaultPageSize } from './connection.ts'
-import { type FieldMetadata, metadataKey, metadataOf, rowsOfParent } from './field-metadata.ts'
-import { maskEntries } from './masked.ts'
-import { plannedLoaders } from './related-rows.ts'
+import { type FieldMetadata, metadataKey, metadataOf, rowsOfParent } from '../field-metadata.ts'
+import { defaultPageSize } from '../lists/connection.ts'
+import { plannedLoaders } from '../lists/related-rows.ts'
+import { maskEntries } from '../masked.ts'
+import type { Context } from '../types.ts'
 import { nullability, printSortedSchema, requiresScopes } from './semantic-nullability.ts'
-import type { Context } from './types.ts'
 
 /** A key besides the id: the fields by which other subgraphs can refer to an object. */
 export interface EntityKey<Field extends string = string> {
@@ -68,7 +68,7 @@ export function printSubgraph(schema: GraphQLSchema, entities: Entities): string
   return `${link}\n\n${text.replaceAll(oneOf, '')}\n`
 }
 
-/** Apollo's composition does not know the directive, so routers leave the check to the gateway. */
+/** Apollo's composition does not know the directive, so routers leave the check to the subgraph. */
 const oneOf = /(?<=^input \w+) @oneOf(?= \{$)/gm
 
 /** The fields of all keys of a type. */
@@ -82,7 +82,7 @@ const pageType = /(Connection|ListChange)$/
 const isObjectList = ({ type }: GraphQLField<unknown, unknown>): boolean =>
   isListType(getNullableType(type)) && !isLeafType(getNamedType(type))
 
-/** What a router needs to charge a field as `prepare/cost.ts` does. */
+/** What a router needs to charge a field as its metadata says. */
 function costDirectives(field: GraphQLField<unknown, unknown>, parent: GraphQLObjectType): readonly string[] {
   const { cost } = metadataOf(field)
   const extra = cost?.extra?.({}, false) ?? 0
@@ -146,7 +146,7 @@ export function extendToSubgraph(
     _entities: {
       type: new GraphQLNonNull(new GraphQLList(entity)),
       description:
-        'Returns the objects of references, in their order, with null for those that your tenant does not have. Needs the scopes of their types.',
+        'Returns the objects of references, in their order, with null for those that are missing. Needs the scopes of their types.',
       args: {
         representations: {
           type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(representation))),

@@ -1,0 +1,22 @@
+import type { FieldErrorCode } from '@fusion-gateway/base'
+import type { DataModel } from '@fusion-gateway/prisma-trees'
+import type { CursorFormat } from './lists/cursor.ts'
+
+/** The options of the plugin. */
+export interface TreesOptions {
+  /** The tables of the models. */
+  readonly model: DataModel
+  /** Whether all fields of `Query` are nullable, so that the error of one does not erase the others. */
+  readonly hasNullableQuery?: boolean
+  /** Whether a field is deprecated by `deprecation` alone, which has its days, and not by `deprecationReason`. */
+  readonly hasDatedDeprecations?: boolean
+  /** A further format of cursors, such as an earlier one. */
+  readonly cursors?: CursorFormat
+  /** What values of `UserErrorCode` mean in this schema, if their descriptions shall say more. */
+  readonly userErrorCodes?: Partial<Readonly<Record<FieldErrorCode, string>>>
+}
+
+/** The data model of the schema of a builder. */
+export function dataModelOf({ options }: { readonly options: { readonly trees: TreesOptions } }): DataModel {
+  return options.trees.model
+}
