@@ -160,7 +160,7 @@ const groups: readonly Group[] = [
   },
   {
     name: 'suspension',
-    files: /\/(api-keys|suspend-tenant|suspension|job-store|statements)\.ts$/,
+    files: /\/(api-keys|suspend-tenant|suspension|job-store|job-counts|statements)\.ts$/,
     rules: [
       [/(?<=minute', true\), )t\.suspended_at IS NOT NULL/g, never],
       [/(?<=SELECT )suspended_at IS NOT NULL(?= FROM tenant_app)/g, never],

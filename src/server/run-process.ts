@@ -31,7 +31,7 @@ import type { Logger } from 'pino'
 import { type Config, readConfig } from '../config.ts'
 import { type OpenOptions, openDatabase } from '../database.ts'
 import { alignEventIds } from '../domain/event/event-log.ts'
-import { measureJobs } from '../domain/job/store/job-store.ts'
+import { countJobs, measureJobs } from '../domain/job/store/job-counts.ts'
 import type { JobHandlers } from '../domain/job/worker/handler.ts'
 import { createServices } from '../domain/services.ts'
 import { startUsageWriter } from '../domain/usage/write-usage.ts'
@@ -143,7 +143,7 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
     hasPreviousRelease,
   })
   opened.defer(() => services.events.close())
-  measureJobs(metrics, services.jobs)
+  measureJobs(metrics, () => countJobs(database))
   measureNodes(metrics, database)
   measureMissing(metrics, createMissing(database))
   const { pointsPerMinute, pointsPerUser } = config
