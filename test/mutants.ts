@@ -93,7 +93,7 @@ const groups: readonly Group[] = [
   {
     // Without the tenant, it would only forget more than it must.
     name: 'memory of responses',
-    files: /\/(response-memory|change-log)\.ts$/,
+    files: /\/(response-memory|tenant-memory|log-checks|change-log)\.ts$/,
     rules: [
       // The key of a kept response, without the scopes or the user.
       [/(?<=stringify\(\[number, userId, )scopes, /g, removed],
