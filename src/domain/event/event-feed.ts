@@ -90,23 +90,15 @@ export function createEventFeed({ log, driver, queue, onStall, onRead = () => un
   const followers = new Set<Follower>()
   const watchers = new Set<() => void>()
   const closing = new AbortController()
-  let listening: Promise<Listener> | undefined
+  const announcements = createAnnouncements(driver)
   let reading: Promise<void> | undefined
-  let announce = () => {}
 
   const pause = (milliseconds: number) =>
     sleep(milliseconds, undefined, { signal: closing.signal, ref: false }).catch(() => undefined)
 
   async function start(): Promise<void> {
     if (closing.signal.aborted) throw feedClosed()
-    listening ??= driver.listen(channel, { onMessage: () => announce(), onGap: () => announce() })
-    try {
-      await listening
-    } catch (error) {
-      // The next follower tries again.
-      listening = undefined
-      throw error
-    }
+    await announcements.listen()
   }
 
   async function read(): Promise<void> {
@@ -116,11 +108,9 @@ export function createEventFeed({ log, driver, queue, onStall, onRead = () => un
     let isFailing = false
     onRead(true)
     for (let isAnnounced = true; tails.size + watchers.size > 0 && !closing.signal.aborted; ) {
-      const announced = new Promise<boolean>((resolve) => {
-        announce = () => resolve(true)
-      })
+      const announced = announcements.next()
       try {
-        const { horizons, isFull, failure } = await readNew()
+        const { horizons, isFull, failure } = await readNew(log, [...tails])
         // A server of some tenants has failed. It is reported once, and the others go on.
         if (failure !== undefined && !isFailing) onError(failure)
         isFailing = failure !== undefined
@@ -144,20 +134,6 @@ export function createEventFeed({ log, driver, queue, onStall, onRead = () => un
     stall.end()
     onRead(false)
     reading = undefined
-  }
-
-  async function readNew() {
-    const asked = [...tails]
-    const { horizons, ofTenant, failure } = await log.readNew(
-      asked.map(([tenantAppId, { end }]) => ({ tenantAppId, end })),
-    )
-    let isFull = false
-    for (const [tenantAppId, tail] of asked) {
-      const events = ofTenant.get(tenantAppId) ?? []
-      tail.add(events)
-      isFull ||= events.length === maxEvents
-    }
-    return { horizons, isFull, failure }
   }
 
   return {
@@ -215,9 +191,49 @@ export function createEventFeed({ log, driver, queue, onStall, onRead = () => un
       closing.abort()
       for (const follower of followers) follower.interrupt()
       await reading
+      await announcements.close()
+    },
+  }
+}
+
+/** Listens to what transactions announce that write events. */
+function createAnnouncements(driver: Pick<Driver, 'listen'>) {
+  let listening: Promise<Listener> | undefined
+  let announce = () => {}
+  return {
+    async listen(): Promise<void> {
+      listening ??= driver.listen(channel, { onMessage: () => announce(), onGap: () => announce() })
+      try {
+        await listening
+      } catch (error) {
+        // The next follower tries again.
+        listening = undefined
+        throw error
+      }
+    },
+    /** Resolves at the next announcement. */
+    next: () =>
+      new Promise<true>((resolve) => {
+        announce = () => resolve(true)
+      }),
+    async close(): Promise<void> {
       await (await listening?.catch(() => undefined))?.close()
     },
   }
+}
+
+/** Adds the new events of some tenants to their tails. */
+async function readNew(log: EventLog, tails: readonly (readonly [string, TenantTail])[]) {
+  const { horizons, ofTenant, failure } = await log.readNew(
+    tails.map(([tenantAppId, { end }]) => ({ tenantAppId, end })),
+  )
+  let isFull = false
+  for (const [tenantAppId, tail] of tails) {
+    const events = ofTenant.get(tenantAppId) ?? []
+    tail.add(events)
+    isFull ||= events.length === maxEvents
+  }
+  return { horizons, isFull, failure }
 }
 
 const listenAgainMilliseconds = 5_000
