@@ -72,10 +72,8 @@ export class TenantMemory {
   position: LogPosition | undefined
   /** The check of the log that has not been sent yet. */
   nextCheck: Promise<void> | undefined
-  /** The entries with a response that start from rows, by the ids of these. */
-  readonly #byId = new Map<string, Set<Entry>>()
-  /** The other entries with a response, by the models of their rows. */
-  readonly #byModel = new Map<Model, Set<Entry>>()
+  /** The entries with a response: by the ids of the rows that they start from, or else by the models of their rows. */
+  readonly #index = new Map<string, Set<Entry>>()
   readonly #room: Room
 
   constructor(room: Room) {
@@ -143,8 +141,7 @@ export class TenantMemory {
     if (size > maxOfEntry || this.entries.get(entry.key) !== entry) return response
     this.#forget(entry)
     entry.kept = { response, readAt: performance.now() }
-    if (entry.ids) addTo(this.#byId, entry.ids, entry)
-    else addTo(this.#byModel, entry.models, entry)
+    for (const key of indexKeys(entry)) this.#index.set(key, (this.#index.get(key) ?? new Set()).add(entry))
     this.#resize(entry, size)
     this.#room.make(this)
     return response
@@ -174,8 +171,7 @@ export class TenantMemory {
     }
     for (const reading of this.readings) reading.isOutdated ||= isOutdated(reading)
     for (const [model, ids] of changed) {
-      forgetOutdated(this.#byModel.get(model))
-      for (const id of ids) forgetOutdated(this.#byId.get(id))
+      for (const key of [model, ...ids]) forgetOutdated(this.#index.get(key))
     }
   }
 
@@ -206,8 +202,11 @@ export class TenantMemory {
     if (!entry.kept) return
     entry.kept = undefined
     entry.derived = undefined
-    if (entry.ids) removeFrom(this.#byId, entry.ids, entry)
-    else removeFrom(this.#byModel, entry.models, entry)
+    for (const key of indexKeys(entry)) {
+      const entries = this.#index.get(key)
+      entries?.delete(entry)
+      if (entries?.size === 0) this.#index.delete(key)
+    }
     this.#resize(entry, bytesWithoutResponse(entry))
   }
 
@@ -224,18 +223,7 @@ export class TenantMemory {
   }
 }
 
-/** Adds an entry to the index by what it depends on. */
-function addTo<Key>(index: Map<Key, Set<Entry>>, keys: Iterable<Key>, entry: Entry): void {
-  for (const key of keys) index.set(key, (index.get(key) ?? new Set()).add(entry))
-}
-
-function removeFrom<Key>(index: Map<Key, Set<Entry>>, keys: Iterable<Key>, entry: Entry): void {
-  for (const key of keys) {
-    const ofKey = index.get(key)
-    ofKey?.delete(entry)
-    if (ofKey?.size === 0) index.delete(key)
-  }
-}
+const indexKeys = ({ ids, models }: Origin): Iterable<string> => ids ?? models
 
 /** A response that has changed while it was read. */
 function unkept({ data, length }: NewResponse): KeptResponse {
