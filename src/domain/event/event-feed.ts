@@ -90,16 +90,11 @@ export function createEventFeed({ log, driver, queue, onStall, onRead = () => un
   const followers = new Set<Follower>()
   const watchers = new Set<() => void>()
   const closing = new AbortController()
-  const announcements = createAnnouncements(driver)
+  const announcements = createAnnouncements(driver, closing.signal)
   let reading: Promise<void> | undefined
 
   const pause = (milliseconds: number) =>
     sleep(milliseconds, undefined, { signal: closing.signal, ref: false }).catch(() => undefined)
-
-  async function start(): Promise<void> {
-    if (closing.signal.aborted) throw feedClosed()
-    await announcements.listen()
-  }
 
   async function read(): Promise<void> {
     const stall = createStallWatch(onStall, log)
@@ -151,7 +146,7 @@ export function createEventFeed({ log, driver, queue, onStall, onRead = () => un
      */
     async follow(payer: Payer, after?: string, onPage?: () => Promise<unknown> | undefined): Promise<EventFollower> {
       const { tenantAppId } = payer
-      await start()
+      await announcements.listen()
       const end = await log.readEnd(tenantAppId)
       const position = after === undefined ? positionAt(end, payer) : parsePosition(after)
       if (!position || position.last >= end.begun) throw positionNotFound()
@@ -181,7 +176,7 @@ export function createEventFeed({ log, driver, queue, onStall, onRead = () => un
      * @throws if the database cannot be reached
      */
     async watch(callBack: () => void): Promise<() => void> {
-      await start()
+      await announcements.listen()
       watchers.add(callBack)
       reading ??= read()
       return () => void watchers.delete(callBack)
@@ -197,11 +192,12 @@ export function createEventFeed({ log, driver, queue, onStall, onRead = () => un
 }
 
 /** Listens to what transactions announce that write events. */
-function createAnnouncements(driver: Pick<Driver, 'listen'>) {
+function createAnnouncements(driver: Pick<Driver, 'listen'>, closed: AbortSignal) {
   let listening: Promise<Listener> | undefined
   let announce = () => {}
   return {
     async listen(): Promise<void> {
+      if (closed.aborted) throw feedClosed()
       listening ??= driver.listen(channel, { onMessage: () => announce(), onGap: () => announce() })
       try {
         await listening
