@@ -141,7 +141,13 @@ async function respondWithList(served: ServedRoute, reply: FastifyReply, variabl
       const { items, next } = pageOf(response.result)
       return [JSON.stringify({ [key]: items }), ...(next === undefined ? [] : [next])]
     })
-    if (isWhole) return sendWhole(route, reply, response, body)
+    if (isWhole) {
+      // Without a tag, as a streamed one has none.
+      compressKept(route, reply, response, body)
+      if (request.method === 'HEAD') reply.headers(points?.dropResponse() ?? {})
+      reply.type('application/json; charset=utf-8')
+      return body
+    }
     const link = next === undefined ? '' : `<${prefixOf(request)}${urlOfPage(route, input, next)}>; rel="next"`
     if (link !== '') reply.header('link', link)
     const [tag = ''] = derive(route, response, `tag ${link}`, () => [tagOf(body, link)])
@@ -162,15 +168,6 @@ async function respondWithList(served: ServedRoute, reply: FastifyReply, variabl
     if (!goesOn(result)) await points?.settle()
     return pageOf(result)
   })
-}
-
-/** Sends a whole list without a tag, as a streamed one has none. */
-function sendWhole(route: Route, reply: FastifyReply, response: OperationResponse, body: string): string {
-  const { request } = reply
-  compressKept(route, reply, response, body)
-  if (request.method === 'HEAD') reply.headers(request.held.points?.dropResponse() ?? {})
-  reply.type('application/json; charset=utf-8')
-  return body
 }
 
 function respond(route: Route, reply: FastifyReply, response: OperationResponse, body: string, tag: string) {
