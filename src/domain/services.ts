@@ -1,7 +1,6 @@
 import type { Database } from '@fusion-gateway/database'
 import { createEngineServices, type EngineOptions, type Services } from '@fusion-gateway/gateway-kit'
-import type { AllowedNetworks } from '@fusion-gateway/network'
-import { createAddressCheck } from '@fusion-gateway/network'
+import { type AllowedNetworks, createAddressCheck } from '@fusion-gateway/network'
 import type { Logger } from '@fusion-gateway/telemetry'
 import { createEventFeed, type EventFeed } from './event/event-feed.ts'
 import { createEventLog } from './event/event-log.ts'

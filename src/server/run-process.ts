@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { OperatorError } from '@fusion-gateway/base'
 import { followLayout, watchPlacement } from '@fusion-gateway/citus'
-import type { Database } from '@fusion-gateway/database'
-import { logWriteProblems } from '@fusion-gateway/database'
+import { type Database, logWriteProblems } from '@fusion-gateway/database'
 import type { Services } from '@fusion-gateway/gateway-kit'
 import { serveMetrics } from '@fusion-gateway/http'
 import {
@@ -15,8 +14,7 @@ import {
   type RedisConnection,
 } from '@fusion-gateway/limits'
 import { createMissing, deployMigrations, mayHavePreviousRelease, requireMigrations } from '@fusion-gateway/migrate'
-import type { NodeObserver } from '@fusion-gateway/sql'
-import { isNotThereYet, statement } from '@fusion-gateway/sql'
+import { isNotThereYet, type NodeObserver, statement } from '@fusion-gateway/sql'
 import type { Tracing } from '@fusion-gateway/telemetry'
 import {
   createLogger,

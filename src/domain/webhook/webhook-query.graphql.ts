@@ -9,10 +9,8 @@ import {
   type SelectedField,
   type Services,
 } from '@fusion-gateway/gateway-kit'
-import type { FairQueue } from '@fusion-gateway/limits'
-import { Held } from '@fusion-gateway/limits'
-import type { Logger } from '@fusion-gateway/telemetry'
-import { Refusal } from '@fusion-gateway/telemetry'
+import { type FairQueue, Held } from '@fusion-gateway/limits'
+import { type Logger, Refusal } from '@fusion-gateway/telemetry'
 import { getArgumentValues, print } from 'graphql'
 import { schemas } from '../schema.graphql.ts'
 import type { RunQuery } from './delivery/attempt.ts'

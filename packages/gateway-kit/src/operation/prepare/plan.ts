@@ -1,7 +1,6 @@
 import { own } from '@fusion-gateway/base'
 import { metadataOf } from '@fusion-gateway/pothos-trees'
-import type { Model } from '@fusion-gateway/prisma-trees'
-import { type Branch, noBranches, type ReadPlan, type Relation } from '@fusion-gateway/prisma-trees'
+import { type Branch, type Model, noBranches, type ReadPlan, type Relation } from '@fusion-gateway/prisma-trees'
 import { getArgumentValues, Kind, type ValueNode } from 'graphql'
 import type { Context } from '../../context.ts'
 import type { Values } from './coerce-variables.ts'
