@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isNetwork, logFormats, OperatorError, own } from '@fusion-gateway/base'
-import type { DatabaseLocation } from '@fusion-gateway/sql'
-import { problemsOfUrl, unusedParametersOf } from '@fusion-gateway/sql'
+import { type DatabaseLocation, problemsOfUrl, unusedParametersOf } from '@fusion-gateway/sql'
 import { z } from 'zod'
 
 // The formats of environment variables, whose values are texts.

@@ -1,6 +1,5 @@
 import { createDatabase, type Database, type DatabaseOptions } from '@fusion-gateway/database'
-import type { DatabaseLocation } from '@fusion-gateway/sql'
-import { openPostgres, type PostgresObservers } from '@fusion-gateway/sql'
+import { type DatabaseLocation, openPostgres, type PostgresObservers } from '@fusion-gateway/sql'
 
 export interface OpenOptions extends DatabaseOptions, PostgresObservers {
   /**

@@ -1,6 +1,5 @@
 import { createAged } from '@fusion-gateway/base'
-import type { Database } from '@fusion-gateway/database'
-import { readWriteProblems } from '@fusion-gateway/database'
+import { type Database, readWriteProblems } from '@fusion-gateway/database'
 import { routePlugin } from '@fusion-gateway/http'
 import { readMigrationStatus } from '@fusion-gateway/migrate'
 import { isServerBusy, isServerLost } from '@fusion-gateway/sql'

@@ -93,7 +93,7 @@ const groups: readonly Group[] = [
   {
     // Without the tenant, it would only forget more than it must.
     name: 'memory of responses',
-    files: /\/(response-memory|change-log)\.ts$/,
+    files: /\/(response-memory|tenant-memory|log-checks|change-log)\.ts$/,
     rules: [
       // The key of a kept response, without the scopes or the user.
       [/(?<=stringify\(\[number, userId, )scopes, /g, removed],
@@ -160,7 +160,7 @@ const groups: readonly Group[] = [
   },
   {
     name: 'suspension',
-    files: /\/(api-keys|suspend-tenant|suspension|job-store|statements)\.ts$/,
+    files: /\/(api-keys|suspend-tenant|suspension|job-store|job-counts|statements)\.ts$/,
     rules: [
       [/(?<=minute', true\), )t\.suspended_at IS NOT NULL/g, never],
       [/(?<=SELECT )suspended_at IS NOT NULL(?= FROM tenant_app)/g, never],

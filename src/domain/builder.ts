@@ -1,7 +1,6 @@
 import { dataModel, getDatamodel, type PrismaTypes } from '@fusion-gateway/database'
 import type { Context } from '@fusion-gateway/gateway-kit'
-import type { TreesTypes } from '@fusion-gateway/pothos-trees'
-import { defaultPageSize, scalars, treesPlugin } from '@fusion-gateway/pothos-trees'
+import { defaultPageSize, scalars, type TreesTypes, treesPlugin } from '@fusion-gateway/pothos-trees'
 import { maxPageSize } from '@fusion-gateway/prisma-trees'
 import SchemaBuilder from '@pothos/core'
 import PrismaPlugin from '@pothos/plugin-prisma'

@@ -1,11 +1,10 @@
 import type { Database } from '@fusion-gateway/database'
 import { createEngineServices, type EngineOptions, type Services } from '@fusion-gateway/gateway-kit'
-import type { AllowedNetworks } from '@fusion-gateway/network'
-import { createAddressCheck } from '@fusion-gateway/network'
+import { type AllowedNetworks, createAddressCheck } from '@fusion-gateway/network'
 import type { Logger } from '@fusion-gateway/telemetry'
 import { createEventFeed, type EventFeed } from './event/event-feed.ts'
 import { createEventLog } from './event/event-log.ts'
-import { createJobStore, type JobStores } from './job/store/job-store.ts'
+import { createJobStore, type JobStore } from './job/store/job-store.ts'
 import type { Backoff } from './job/store/transitions.ts'
 import { createUsageReader, type ReadUsage } from './usage/read-usage.ts'
 import { createUsageCounts, type UsageCounts } from './usage/usage-counts.ts'
@@ -19,7 +18,7 @@ declare module '@fusion-gateway/gateway-kit' {
     readonly webhooks: WebhookServices
     readonly readUsage: ReadUsage
     readonly documents: DocumentCache
-    readonly jobs: JobStores
+    readonly jobs: JobStore
     readonly deliveries: DeliveryStore
   }
 }

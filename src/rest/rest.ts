@@ -9,7 +9,6 @@ import {
   contextOf,
   executeOperation,
   matchesTag,
-  type OperationRequest,
   type OperationResponse,
   type Precondition,
   readIdempotencyKey,
@@ -50,129 +49,24 @@ export const rest = routePlugin<RestOptions>('rest', (app, options) => {
   for (const route of routes) serveRoute(app, route, options)
 })
 
-function serveRoute(app: FastifyInstance, route: Route, { services, operations, authenticate }: RestOptions): void {
+interface StoredRoute {
+  readonly route: Route
+  readonly stored: StoredOperation
+}
+
+interface ServedRoute extends StoredRoute, RestOptions {
+  /** The route that reads what this one writes. */
+  readonly read: StoredRoute | undefined
+}
+
+function serveRoute(app: FastifyInstance, route: Route, options: RestOptions): void {
+  const { operations, authenticate } = options
   const stored = storeOperation(operations, route.operation, route.response)
   const { operation } = stored
   const deprecation = deprecationHeaders(operations.schema, operation)
   const reading = readOf(route)
   const read = reading && { route: reading, stored: storeOperation(operations, reading.operation, reading.response) }
-
-  /** Makes texts of a response: once if it is kept. */
-  function derive({ kept }: OperationResponse, name: string, make: () => readonly string[]): readonly string[] {
-    const fullName = `${route.url} ${name}`
-    const known = kept?.find<string>(fullName)
-    if (known) return known
-    const made = make()
-    kept?.add(fullName, made)
-    return made
-  }
-
-  function compressKept(reply: FastifyReply, { kept }: OperationResponse, body: string): void {
-    if (kept) compressOnce(reply, { kept, name: `${route.url} body`, start: body, rest: '', body })
-  }
-
-  function respond(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    response: OperationResponse,
-    body: string,
-    tag: string,
-  ) {
-    compressKept(reply, response, body)
-    return respondConditionally(request, reply, body, 'viewer', tag)
-  }
-
-  // Each page has its own context, so that its rows are forgotten after it.
-  const requestOf = (request: FastifyRequest, variables: Values): OperationRequest => ({
-    operation,
-    variables,
-    context: contextOf(request, services),
-    statements: request.statements,
-    bodyLength: request.bodyLength,
-    readsAnew: readsAnew(request),
-    held: request.held,
-    idempotencyKey: readIdempotencyKey(request, contentOf(request)),
-    precondition: read && preconditionOf(request, read, variables),
-  })
-
-  /** Sends a whole list without a tag, as a streamed one has none. */
-  function sendWhole(request: FastifyRequest, reply: FastifyReply, response: OperationResponse, body: string): string {
-    compressKept(reply, response, body)
-    if (request.method === 'HEAD') reply.headers(request.held.points?.dropResponse() ?? {})
-    reply.type('application/json; charset=utf-8')
-    return body
-  }
-
-  async function respondWithList(request: FastifyRequest, reply: FastifyReply, variables: Values, connection: string) {
-    const input = request as RouteInput
-    const { query } = input
-    const key = route.listKey ?? 'items'
-    const isWhole = route.streams && query['limit'] === undefined && query['cursor'] === undefined
-    const goesOn = ({ data }: ExecutionResult) => data != null && hasNextPage(data, connection)
-    const pageOf = (result: ExecutionResult) => toPage(route, stored, connection, dataOf(route, result))
-    // The cursor keeps it apart from a page of the same length: of the whole list, a part is not kept.
-    const response = await operations.runOperation(
-      isWhole ? { ...requestOf(request, { first: maxPageSize, after: null }), goesOn } : requestOf(request, variables),
-    )
-    reply.headers(response.headers)
-    const { points } = request.held
-    if (!isWhole || response.kept || !goesOn(response.result)) {
-      const [body = '', next] = derive(response, 'page', () => {
-        const { items, next } = pageOf(response.result)
-        return [JSON.stringify({ [key]: items }), ...(next === undefined ? [] : [next])]
-      })
-      if (isWhole) return sendWhole(request, reply, response, body)
-      const link = next === undefined ? '' : `<${prefixOf(request)}${urlOfPage(route, input, next)}>; rel="next"`
-      if (link !== '') reply.header('link', link)
-      const [tag = ''] = derive(response, `tag ${link}`, () => [tagOf(body, link)])
-      return respond(request, reply, response, body, weakTag(tag))
-    }
-    const first = pageOf(response.result)
-    reply.type('application/json; charset=utf-8')
-    if (request.method === 'HEAD') {
-      await points?.settle()
-      return reply.headers(points?.headers ?? {}).send()
-    }
-    // What the first page may cost covers the whole list.
-    return streamList(key, first, async (after) => {
-      // If the key is revoked meanwhile, no further page is read.
-      await authenticate(request)
-      const read = () => operations.executeAdmitted(requestOf(request, { first: maxPageSize, after }))
-      const { result } = await services.queues.operations.run(viewerOf(request), read)
-      if (!goesOn(result)) await points?.settle()
-      return pageOf(result)
-    })
-  }
-
-  async function respondWithOne(request: FastifyRequest, reply: FastifyReply, variables: Values) {
-    const response = await operations.runOperation(requestOf(request, variables))
-    reply.headers(response.headers)
-    const readValue = () => {
-      const value = valueAt(dataOf(route, response.result), route.response)
-      if (value == null) throw notFound()
-      return value
-    }
-    if (route.method === 'GET') {
-      const [body = '', tag = ''] = derive(response, 'value', () => {
-        const body = bodyOf(route, stored, readValue())
-        return [body, tagOf(body)]
-      })
-      const etag = route.version === undefined ? weakTag(tag) : strongTag(tag)
-      return respond(request, reply, response, body, etag)
-    }
-    const value = readValue()
-    if (route.method === 'DELETE') {
-      reply.code(204)
-      return undefined
-    }
-    if (route.location) {
-      reply.code(201).header('location', prefixOf(request) + route.location(value as { id: string }))
-    }
-    reply.type('application/json; charset=utf-8')
-    // Not the reply: a handler that returns it waits until the response is sent.
-    return bodyOf(route, stored, value)
-  }
-
+  const served = { ...options, route, stored, read }
   app.route({
     method: route.method === 'GET' ? ['GET', 'HEAD'] : route.method,
     url: route.url,
@@ -192,11 +86,122 @@ function serveRoute(app: FastifyInstance, route: Route, { services, operations, 
     async handler(request, reply) {
       const variables = checkVariables(route, stored, route.variables(request as RouteInput))
       return route.connection === undefined
-        ? respondWithOne(request, reply, variables)
-        : respondWithList(request, reply, variables, route.connection)
+        ? respondWithOne(served, reply, variables)
+        : respondWithList(served, reply, variables, route.connection)
     },
   })
 }
+
+async function respondWithOne(served: ServedRoute, reply: FastifyReply, variables: Values) {
+  const { route, stored, operations } = served
+  const { request } = reply
+  const response = await operations.runOperation(requestOf(served, request, variables))
+  reply.headers(response.headers)
+  const readValue = () => {
+    const value = valueAt(dataOf(route, response.result), route.response)
+    if (value == null) throw notFound()
+    return value
+  }
+  if (route.method === 'GET') {
+    const [body = '', tag = ''] = derive(route, response, 'value', () => {
+      const body = bodyOf(route, stored, readValue())
+      return [body, tagOf(body)]
+    })
+    const etag = route.version === undefined ? weakTag(tag) : strongTag(tag)
+    return respond(route, reply, response, body, etag)
+  }
+  const value = readValue()
+  if (route.method === 'DELETE') {
+    reply.code(204)
+    return undefined
+  }
+  if (route.location) {
+    reply.code(201).header('location', prefixOf(request) + route.location(value as { id: string }))
+  }
+  reply.type('application/json; charset=utf-8')
+  // Not the reply: a handler that returns it waits until the response is sent.
+  return bodyOf(route, stored, value)
+}
+
+async function respondWithList(served: ServedRoute, reply: FastifyReply, variables: Values, connection: string) {
+  const { route, stored, operations, services, authenticate } = served
+  const { request } = reply
+  const input = request as RouteInput
+  const { query } = input
+  const key = route.listKey ?? 'items'
+  const isWhole = route.streams && query['limit'] === undefined && query['cursor'] === undefined
+  const goesOn = ({ data }: ExecutionResult) => data != null && hasNextPage(data, connection)
+  const pageOf = (result: ExecutionResult) => toPage(route, stored, connection, dataOf(route, result))
+  // The cursor keeps it apart from a page of the same length: of the whole list, a part is not kept.
+  const firstRequest = requestOf(served, request, isWhole ? { first: maxPageSize, after: null } : variables)
+  const response = await operations.runOperation(isWhole ? { ...firstRequest, goesOn } : firstRequest)
+  reply.headers(response.headers)
+  const { points } = request.held
+  if (!isWhole || response.kept || !goesOn(response.result)) {
+    const [body = '', next] = derive(route, response, 'page', () => {
+      const { items, next } = pageOf(response.result)
+      return [JSON.stringify({ [key]: items }), ...(next === undefined ? [] : [next])]
+    })
+    if (isWhole) {
+      // Without a tag, as a streamed one has none.
+      compressKept(route, reply, response, body)
+      if (request.method === 'HEAD') reply.headers(points?.dropResponse() ?? {})
+      reply.type('application/json; charset=utf-8')
+      return body
+    }
+    const link = next === undefined ? '' : `<${prefixOf(request)}${urlOfPage(route, input, next)}>; rel="next"`
+    if (link !== '') reply.header('link', link)
+    const [tag = ''] = derive(route, response, `tag ${link}`, () => [tagOf(body, link)])
+    return respond(route, reply, response, body, weakTag(tag))
+  }
+  const first = pageOf(response.result)
+  reply.type('application/json; charset=utf-8')
+  if (request.method === 'HEAD') {
+    await points?.settle()
+    return reply.headers(points?.headers ?? {}).send()
+  }
+  // What the first page may cost covers the whole list.
+  return streamList(key, first, async (after) => {
+    // If the key is revoked meanwhile, no further page is read.
+    await authenticate(request)
+    const read = () => operations.executeAdmitted(requestOf(served, request, { first: maxPageSize, after }))
+    const { result } = await services.queues.operations.run(viewerOf(request), read)
+    if (!goesOn(result)) await points?.settle()
+    return pageOf(result)
+  })
+}
+
+function respond(route: Route, reply: FastifyReply, response: OperationResponse, body: string, tag: string) {
+  compressKept(route, reply, response, body)
+  return respondConditionally(reply.request, reply, body, 'viewer', tag)
+}
+
+/** Makes texts of a response: once if it is kept. */
+function derive({ url }: Route, { kept }: OperationResponse, name: string, make: () => readonly string[]) {
+  const fullName = `${url} ${name}`
+  const known = kept?.find<string>(fullName)
+  if (known) return known
+  const made = make()
+  kept?.add(fullName, made)
+  return made
+}
+
+function compressKept({ url }: Route, reply: FastifyReply, { kept }: OperationResponse, body: string): void {
+  if (kept) compressOnce(reply, { kept, name: `${url} body`, start: body, rest: '', body })
+}
+
+// Each page has its own context, so that its rows are forgotten after it.
+const requestOf = ({ stored, read, services }: ServedRoute, request: FastifyRequest, variables: Values) => ({
+  operation: stored.operation,
+  variables,
+  context: contextOf(request, services),
+  statements: request.statements,
+  bodyLength: request.bodyLength,
+  readsAnew: readsAnew(request),
+  held: request.held,
+  idempotencyKey: readIdempotencyKey(request, contentOf(request)),
+  precondition: read && preconditionOf(request, read, variables),
+})
 
 /** The longest text of the header `x-ignored-parameters`. */
 const maxIgnoredLength = 500
@@ -229,11 +234,6 @@ function contentOf({ body, headers: { 'if-match': condition } }: FastifyRequest)
   return condition === undefined ? body : [body, condition]
 }
 
-interface Read {
-  readonly route: Route
-  readonly stored: StoredOperation
-}
-
 /**
  * The precondition of a write with `If-Match`: the resource is as GET has returned it. The mutation itself checks that
  * the resource has not changed since it was compared, so no other write comes in between. For `*` the resource has to
@@ -243,7 +243,11 @@ interface Read {
  * @returns undefined without the header
  * @see https://www.rfc-editor.org/rfc/rfc9110#section-13.1.1
  */
-function preconditionOf(request: FastifyRequest, { route, stored }: Read, variables: Values): Precondition | undefined {
+function preconditionOf(
+  request: FastifyRequest,
+  { route, stored }: StoredRoute,
+  variables: Values,
+): Precondition | undefined {
   const condition = request.headers['if-match']
   if (condition === undefined) return undefined
   const { operation } = stored

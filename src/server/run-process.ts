@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { OperatorError } from '@fusion-gateway/base'
 import { followLayout, watchPlacement } from '@fusion-gateway/citus'
-import type { Database } from '@fusion-gateway/database'
-import { logWriteProblems } from '@fusion-gateway/database'
+import { type Database, logWriteProblems } from '@fusion-gateway/database'
 import type { Services } from '@fusion-gateway/gateway-kit'
 import { serveMetrics } from '@fusion-gateway/http'
 import {
@@ -15,8 +14,7 @@ import {
   type RedisConnection,
 } from '@fusion-gateway/limits'
 import { createMissing, deployMigrations, mayHavePreviousRelease, requireMigrations } from '@fusion-gateway/migrate'
-import type { NodeObserver } from '@fusion-gateway/sql'
-import { isNotThereYet, statement } from '@fusion-gateway/sql'
+import { isNotThereYet, type NodeObserver, statement } from '@fusion-gateway/sql'
 import type { Tracing } from '@fusion-gateway/telemetry'
 import {
   createLogger,
@@ -31,7 +29,7 @@ import type { Logger } from 'pino'
 import { type Config, readConfig } from '../config.ts'
 import { type OpenOptions, openDatabase } from '../database.ts'
 import { alignEventIds } from '../domain/event/event-log.ts'
-import { measureJobs } from '../domain/job/store/job-store.ts'
+import { countJobs, measureJobs } from '../domain/job/store/job-counts.ts'
 import type { JobHandlers } from '../domain/job/worker/handler.ts'
 import { createServices } from '../domain/services.ts'
 import { startUsageWriter } from '../domain/usage/write-usage.ts'
@@ -143,7 +141,7 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
     hasPreviousRelease,
   })
   opened.defer(() => services.events.close())
-  measureJobs(metrics, services.jobs)
+  measureJobs(metrics, () => countJobs(database))
   measureNodes(metrics, database)
   measureMissing(metrics, createMissing(database))
   const { pointsPerMinute, pointsPerUser } = config

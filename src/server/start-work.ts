@@ -1,6 +1,5 @@
 import { buildVersion, repeat } from '@fusion-gateway/base'
-import type { Services } from '@fusion-gateway/gateway-kit'
-import { removeExpiredResponses } from '@fusion-gateway/gateway-kit'
+import { removeExpiredResponses, type Services } from '@fusion-gateway/gateway-kit'
 import type { Logger } from '@fusion-gateway/telemetry'
 import type { Config } from '../config.ts'
 import { removeEndedKeys } from '../domain/credential/key.service.ts'

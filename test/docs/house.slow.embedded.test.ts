@@ -3,6 +3,7 @@ import { globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:f
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
+import ts from 'typescript'
 import { expect, it } from 'vitest'
 import { projectRoot } from '../support/docs.ts'
 
@@ -46,4 +47,40 @@ it('tools/house.ts leaves no gateway and no folder when its reader ends first', 
   expect(environments.filter((text) => text.includes(folder))).toHaveLength(0)
   expect(readdirSync(folder).filter((name) => name.startsWith('fusion-house-'))).toEqual([])
   rmSync(folder, { recursive: true })
+})
+
+const maxLines = 120
+const maxParameters = 6
+
+/** Functions of prisma-trees that are longer, or have more parameters. */
+const exceptions = new Set(['createReads', 'createLoaders', 'nestedListText'])
+
+/** The functions of a file, nested ones included, that are too long or have too many parameters. */
+function longFunctions(file: string): string[] {
+  const source = ts.createSourceFile(file, readFileSync(path.join(projectRoot, file), 'utf8'), ts.ScriptTarget.Latest)
+  const lineAt = (position: number) => source.getLineAndCharacterOfPosition(position).line + 1
+  const found: string[] = []
+  function visit(node: ts.Node, assignedTo = ''): void {
+    const own = (node as Partial<ts.NamedDeclaration>).name?.getText(source)
+    const name = own ?? assignedTo
+    if (ts.isFunctionLike(node) && 'body' in node && node.body && !exceptions.has(name)) {
+      const start = lineAt(node.getStart(source))
+      const lines = lineAt(node.end) - start + 1
+      const { length } = node.parameters
+      if (lines > maxLines || length > maxParameters)
+        found.push(`${file}:${start} ${name}: ${lines} lines, ${length} parameters`)
+    }
+    ts.forEachChild(node, (child) => visit(child, ts.isVariableDeclaration(node) ? own : ''))
+  }
+  visit(source)
+  return found
+}
+
+it('no function has more than 120 lines or six parameters', () => {
+  const files = globSync('{src,packages/*/src}/**/*.{ts,js}', {
+    cwd: projectRoot,
+    exclude: ['**/generated/**', '**/*.generated.ts', 'packages/console/src/files/**'],
+  })
+  expect(files.length).toBeGreaterThan(100)
+  expect(files.flatMap(longFunctions)).toEqual([])
 })

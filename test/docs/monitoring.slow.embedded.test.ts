@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import dashboard from '../../deploy/monitoring/dashboard.json' with { type: 'json' }
 import { readConfig } from '../../src/config.ts'
-import { measureJobs } from '../../src/domain/job/store/job-store.ts'
+import { measureJobs } from '../../src/domain/job/store/job-counts.ts'
 import { type RunningGateway, startGateway } from '../support/cli.ts'
 import { freePort } from '../support/cluster.ts'
 import { projectRoot, readPage } from '../support/docs.ts'
@@ -45,7 +45,7 @@ describe('the dashboard and the alerts', () => {
   // A series has labels only when something was counted, so these are the labels with which metrics are created.
   const metrics = createMetrics()
   measureProcess(metrics, () => ({ inUse: 0, idle: 0, waiting: 0 }))
-  measureJobs(metrics, { count: async () => ({ states: [], oldestDueSeconds: 0 }) })
+  measureJobs(metrics, async () => ({ states: [], oldestDueSeconds: 0 }))
   measureNodes(metrics, { driver: {} })
   const created = metrics.registry.getMetricsAsArray() as unknown as { name: string; labelNames: string[] }[]
   const labelsOf = (name: string) => created.find((metric) => metric.name === name)?.labelNames ?? []

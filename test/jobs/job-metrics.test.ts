@@ -1,6 +1,6 @@
 import { createMetrics } from '@fusion-gateway/telemetry'
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
-import { measureJobs } from '../../src/domain/job/store/job-store.ts'
+import { countJobs, measureJobs } from '../../src/domain/job/store/job-counts.ts'
 import { leaseLost } from '../../src/server/start-work.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { jobClient, present } from '../support/jobs.ts'
@@ -35,7 +35,7 @@ it('the metrics have the number of jobs of all tenants by state, and the time th
   }
   const due = { tenantAppId: tenants[1]?.tenantAppId ?? '', jobType: 'waiting' }
   await database.prisma.job.updateMany({ where: due, data: { runAt: new Date(Date.now() - 3_600_000) } })
-  measureJobs(services.metrics, services.jobs)
+  measureJobs(services.metrics, () => countJobs(database))
 
   expect(await read('fusion_jobs_oldest_due_seconds')).toBeUndefined()
   await expect.poll(() => read('fusion_jobs{state="PENDING"}'), { timeout: 10_000 }).toBe(6)
@@ -64,7 +64,7 @@ it('the metrics keep the last numbers of jobs while the database fails, and say 
   let passed = 0
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + passed)
   onTestFinished(() => clock.mockRestore())
-  measureJobs(metrics, { count })
+  measureJobs(metrics, count)
   expect(await readValue('fusion_jobs_oldest_due_seconds')).toBeUndefined()
   expect(await readValue('fusion_jobs_oldest_due_seconds')).toBe(400)
   isDown = true

@@ -274,7 +274,8 @@ describe('a worker in the process of the gateway', () => {
   })
 
   it('aborts the handler when the lease expires while the database does not answer', async () => {
-    const silentJobs = { ...app.services.jobs, extendLease: () => new Promise<never>(() => undefined) }
+    const silentJobs = app.services.jobs.on(app.database.sql)
+    silentJobs.extendLease = () => new Promise<never>(() => undefined)
     const aborted = Promise.withResolvers<unknown>()
     start(
       {

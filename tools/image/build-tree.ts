@@ -48,7 +48,7 @@ export function buildTree(): Image {
 /** Copies the files that .dockerignore lets through. */
 function copyFiles(target: string): void {
   const list = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { cwd: projectRoot, encoding: 'utf8' })
-  const ignored = /^(test|bench|examples|tools(?!\/console\/)|docs\/(decisions|images))\//
+  const ignored = /^(test|bench|examples|tools(?!\/console\/)|docs\/(decisions|images)|packages\/[^/]+\/test)\//
   for (const file of list.split('\n').filter((name) => name !== '' && !ignored.test(name))) {
     cpSync(path.join(projectRoot, file), path.join(target, file), { recursive: true })
   }

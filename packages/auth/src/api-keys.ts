@@ -2,8 +2,7 @@ import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { GatewayError } from '@fusion-gateway/base'
 import type { Database } from '@fusion-gateway/database'
-import type { Sql } from '@fusion-gateway/sql'
-import { isServerLost, type Parameter, type Statement, statement, write } from '@fusion-gateway/sql'
+import { isServerLost, type Parameter, type Sql, type Statement, statement, write } from '@fusion-gateway/sql'
 import type { Logger } from '@fusion-gateway/telemetry'
 import { LRUCache } from 'lru-cache'
 import type { Viewer } from './viewer.ts'
@@ -94,7 +93,7 @@ type Found = Viewer | typeof suspended
 interface Lookup {
   readonly sql: Sql
   readonly hash: string
-  resolve(found: Found | undefined): void
+  resolve(row: readonly unknown[] | undefined): void
   reject(error: unknown): void
 }
 
@@ -108,30 +107,15 @@ interface Lookup {
  *   at all
  */
 export function createValidKeys({ sql }: Pick<Database, 'sql'>, log: Logger, cacheMilliseconds: number) {
-  const updates = new Map<string, Promise<void>>()
+  const uses = createUses(sql, log)
+  const lookUp = createLookups(sql)
   // Only valid keys stay, so callers cannot fill the cache with others.
   const cache = new LRUCache<string, Promise<Found | undefined>>({
     max: maxCached,
     ttl: Math.max(1, cacheMilliseconds),
     ttlResolution: 0,
   })
-
   const unknown = new LRUCache<string, true>({ max: maxCached, ttl: unknownMilliseconds, ttlResolution: 0 })
-  const waiting: Lookup[] = []
-  let lookups = 0
-
-  function update({ tenantAppId, keyId }: Viewer): void {
-    // Each node of a distributed database has all keys. One that hangs would keep the connection of this statement.
-    if (updates.has(keyId) || !sql.allAnswer) return
-    const writing = sql.execute(updateLastUse, [tenantAppId, keyId]).then(
-      () => undefined,
-      (error: unknown) => log.warn({ err: error }, "a key's time of last use could not be updated"),
-    )
-    updates.set(
-      keyId,
-      writing.finally(() => updates.delete(keyId)),
-    )
-  }
 
   function toFound([, ...row]: readonly unknown[]): Found {
     const [tenantAppId, tenantName, keyId, keyName, scopes, expiresAt, pointsPerMinute, isLastUseOld, isSuspended] = row
@@ -145,20 +129,8 @@ export function createValidKeys({ sql }: Pick<Database, 'sql'>, log: Logger, cac
       expiresAt: expiresAt === null ? undefined : new Date(String(expiresAt)),
       pointsPerMinute: pointsPerMinute === null ? undefined : Number(pointsPerMinute),
     }
-    if (isLastUseOld) update(viewer)
+    if (isLastUseOld) uses.note(viewer)
     return viewer
-  }
-
-  /**
-   * Sends a read, and once more if it fails: many requests can wait for it, and one failure must not fail them all.
-   */
-  async function queryAgain(own: Sql, sent: Statement, parameters: readonly Parameter[]): Promise<unknown[][]> {
-    try {
-      return await own.query(sent, parameters)
-    } catch (error) {
-      if (isServerLost(error)) throw error
-      return own.query(sent, parameters)
-    }
   }
 
   async function readById(own: Sql, tenantAppId: string, id: string): Promise<Found | undefined> {
@@ -171,32 +143,12 @@ export function createValidKeys({ sql }: Pick<Database, 'sql'>, log: Logger, cac
     return row && (row[0] ? suspended : { ...holder, scopes: [] })
   }
 
-  async function sendLookups(): Promise<void> {
-    lookups += 1
-    const sent = waiting.splice(0, maxHashes)
-    try {
-      const rows = await queryAgain(sent[0]?.sql ?? sql, findByHashes, [sent.map(({ hash }) => hash)])
-      const found = new Map(rows.map((row) => [row[0], row]))
-      for (const { hash, resolve } of sent) {
-        const row = found.get(hash)
-        resolve(row && toFound(row))
-      }
-    } catch (error) {
-      for (const { reject } of sent) reject(error)
-    } finally {
-      lookups -= 1
-      if (waiting.length > 0) void sendLookups()
-    }
-  }
-
   async function readByHash(own: Sql, hash: string): Promise<Found | undefined> {
     if (unknown.has(hash)) return undefined
-    const found = await new Promise<Found | undefined>((resolve, reject) => {
-      waiting.push({ sql: own, hash, resolve, reject })
-      if (lookups < maxLookups) void sendLookups()
-    })
-    if (!found && cacheMilliseconds > 0) unknown.set(hash, true)
-    return found
+    const row = await lookUp(own, hash)
+    if (row) return toFound(row)
+    if (cacheMilliseconds > 0) unknown.set(hash, true)
+    return undefined
   }
 
   function readOnce(name: string, read: () => Promise<Found | undefined>): Promise<Found | undefined> {
@@ -225,9 +177,63 @@ export function createValidKeys({ sql }: Pick<Database, 'sql'>, log: Logger, cac
      * @param holder its `keyId` is a name that no key has
      */
     ofIssuer: (own: Sql, holder: Omit<Viewer, 'scopes'>) => find(holder.keyId, () => readHolder(own, holder)),
+    settle: uses.settle,
+  }
+}
+
+/** Writes when keys were last used. */
+function createUses(sql: Sql, log: Logger) {
+  const updates = new Map<string, Promise<unknown>>()
+  return {
+    note({ tenantAppId, keyId }: Viewer): void {
+      // Each node of a distributed database has all keys. One that hangs would keep the connection of this statement.
+      if (updates.has(keyId) || !sql.allAnswer) return
+      const writing = sql
+        .execute(updateLastUse, [tenantAppId, keyId])
+        .catch((error: unknown) => log.warn({ err: error }, "a key's time of last use could not be updated"))
+        .finally(() => updates.delete(keyId))
+      updates.set(keyId, writing)
+    },
     /** Resolves when no time of last use is being written. */
     async settle(): Promise<void> {
       await Promise.all(updates.values())
     },
+  }
+}
+
+/** Returns the function that finds the row of a hash, those of several requests with one statement. */
+function createLookups(sql: Sql) {
+  const waiting: Lookup[] = []
+  let lookups = 0
+
+  async function send(): Promise<void> {
+    lookups += 1
+    const sent = waiting.splice(0, maxHashes)
+    try {
+      const rows = await queryAgain(sent[0]?.sql ?? sql, findByHashes, [sent.map(({ hash }) => hash)])
+      const found = new Map(rows.map((row) => [row[0], row]))
+      for (const { hash, resolve } of sent) resolve(found.get(hash))
+    } catch (error) {
+      for (const { reject } of sent) reject(error)
+    } finally {
+      lookups -= 1
+      if (waiting.length > 0) void send()
+    }
+  }
+
+  return (own: Sql, hash: string) =>
+    new Promise<readonly unknown[] | undefined>((resolve, reject) => {
+      waiting.push({ sql: own, hash, resolve, reject })
+      if (lookups < maxLookups) void send()
+    })
+}
+
+/** Sends a read, and once more if it fails: many requests can wait for it, and one failure must not fail them all. */
+async function queryAgain(own: Sql, sent: Statement, parameters: readonly Parameter[]): Promise<unknown[][]> {
+  try {
+    return await own.query(sent, parameters)
+  } catch (error) {
+    if (isServerLost(error)) throw error
+    return own.query(sent, parameters)
   }
 }

@@ -1,7 +1,6 @@
 import { GatewayError } from '@fusion-gateway/base'
 import type { Sql } from '@fusion-gateway/sql'
-import type { ValidKeys } from './api-keys.ts'
-import { hashApiKey, isWellFormedApiKey, keyPrefix } from './api-keys.ts'
+import { hashApiKey, isWellFormedApiKey, keyPrefix, type ValidKeys } from './api-keys.ts'
 import { invalidToken } from './tokens/access-tokens.ts'
 import type { TokenVerifier } from './tokens/token-verifier.ts'
 import type { Viewer } from './viewer.ts'

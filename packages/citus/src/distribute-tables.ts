@@ -1,7 +1,6 @@
 import { OperatorError } from '@fusion-gateway/base'
 import { literals, modelTables } from '@fusion-gateway/database'
-import type { Driver } from '@fusion-gateway/sql'
-import { isLockDenied, Sql, statement } from '@fusion-gateway/sql'
+import { type Driver, isLockDenied, Sql, statement } from '@fusion-gateway/sql'
 import { copyDatabaseGrants, createFunctions, equipNodes, type Run, setDatabases } from './each-server.ts'
 import { type DistributedTable, isNumbering, isPlacedAsNoted, notePlacement, readTables } from './layout.ts'
 import { prepareNodes, runOnNodes } from './nodes.ts'

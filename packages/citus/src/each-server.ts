@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { isOwnFunction, literals, ownSequences } from '@fusion-gateway/database'
-import type { Sql } from '@fusion-gateway/sql'
-import { splitScript, statement } from '@fusion-gateway/sql'
+import { type Sql, splitScript, statement } from '@fusion-gateway/sql'
 import { runOnNodes } from './nodes.ts'
 
 /** Runs one statement. Citus sends its text to the nodes, so it is the only one of its query. */

@@ -1,20 +1,18 @@
 import { literals, ownTables } from '@fusion-gateway/database'
-import type {
-  DatabaseNode,
-  FollowedNodes,
-  NodeAddress,
-  NodeObserver,
-  OpenPool,
-  OpenTransaction,
-  Send,
-  StatementResult,
-} from '@fusion-gateway/sql'
 import {
   ConnectError,
+  type DatabaseNode,
+  type FollowedNodes,
   isDivisionByZero,
   isServerLost,
   isUnknownObject,
+  type NodeAddress,
+  type NodeObserver,
+  type OpenPool,
+  type OpenTransaction,
+  type Send,
   type Statement,
+  type StatementResult,
   serverOf,
   statement,
 } from '@fusion-gateway/sql'

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { OperatorError } from '@fusion-gateway/base'
 import { ownTables } from '@fusion-gateway/database'
-import type { Driver, NodeObserver, Sql } from '@fusion-gateway/sql'
-import { statement } from '@fusion-gateway/sql'
+import { type Driver, type NodeObserver, type Sql, statement } from '@fusion-gateway/sql'
 import { hasCitus, runOnNodes } from './nodes.ts'
 
 /** The tables that are distributed. The others each server has for itself. */

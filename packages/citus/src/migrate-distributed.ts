@@ -1,6 +1,5 @@
 import { OperatorError } from '@fusion-gateway/base'
-import type { Sql } from '@fusion-gateway/sql'
-import { splitScript } from '@fusion-gateway/sql'
+import { type Sql, splitScript } from '@fusion-gateway/sql'
 import { distributeTable } from './distribute-tables.ts'
 import { equipNodes, type Run, replaceFunctions } from './each-server.ts'
 import { readTables } from './layout.ts'

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { OperatorError } from '@fusion-gateway/base'
-import type { Driver } from '@fusion-gateway/sql'
-import { Sql, statement } from '@fusion-gateway/sql'
+import { type Driver, Sql, statement } from '@fusion-gateway/sql'
 import { notePlacement, type PlannedMove, requireLayout } from './layout.ts'
 import { runOnNodes } from './nodes.ts'
 

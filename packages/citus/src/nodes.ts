@@ -1,6 +1,5 @@
 import { OperatorError } from '@fusion-gateway/base'
-import type { Sql } from '@fusion-gateway/sql'
-import { statement } from '@fusion-gateway/sql'
+import { type Sql, statement } from '@fusion-gateway/sql'
 
 /** The first version of Citus with which the gateway was tested. */
 const minVersion = 13

@@ -1,6 +1,5 @@
 import { isOwnFunction, literals, ownSequences } from '@fusion-gateway/database'
-import type { Sql } from '@fusion-gateway/sql'
-import { statement } from '@fusion-gateway/sql'
+import { type Sql, statement } from '@fusion-gateway/sql'
 import { readDistributedFunctions } from './each-server.ts'
 import { findForeignNumbers, isPlacedAsNoted, readTables } from './layout.ts'
 import { runOnNodes } from './nodes.ts'

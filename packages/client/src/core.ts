@@ -75,50 +75,12 @@ const maxRetryAfterSeconds = 120
  * @param forget empties what a library keeps of the person before, and reads again what is shown
  */
 export function createCore(options: ClientOptions, forget = () => {}): Core {
-  const { token, apiKey, onWait, onSignedOut, onPersonChange } = options
+  const { apiKey, onWait } = options
   const closed = new AbortController()
-  /** Ends with the person. */
-  let stay = new AbortController()
-  let persons = 0
-  /** Undefined before the first token, and after a sign-out. */
-  let current: { readonly person: string | undefined } | undefined
+  const session = createSession(options, closed.signal, forget)
   const waits = createWaits(onWait, closed.signal)
   const isPage = typeof window !== 'undefined'
   const { attempts = isPage ? Number.POSITIVE_INFINITY : maxAttempts } = options
-  let isSignedOut = false
-
-  /** Ends what the person before has begun. */
-  function leave(): void {
-    const left = stay
-    stay = new AbortController()
-    persons += 1
-    current = undefined
-    left.abort(personChanged())
-    forget()
-    onPersonChange?.()
-  }
-  token?.onSignOut?.(leave, closed.signal)
-
-  /** The token, and another one if the gateway has rejected it. */
-  async function readToken(rejected?: string): Promise<string | undefined> {
-    const begun = stay
-    try {
-      const read = await token?.(rejected)
-      // It may be the token of the person who has left meanwhile.
-      if (begun !== stay) return await readToken(rejected)
-      isSignedOut = false
-      const person = personOf(read)
-      if (current && current.person !== person) leave()
-      current = { person }
-      return read
-    } catch (error) {
-      if (error instanceof TokenError && error.isSignedOut && !isSignedOut) {
-        isSignedOut = true
-        onSignedOut?.()
-      }
-      throw error
-    }
-  }
 
   /** The headers of a request, which the first message of a WebSocket has too. */
   const headersOf = (used: string | undefined): Record<string, string> => ({
@@ -128,13 +90,14 @@ export function createCore(options: ClientOptions, forget = () => {}): Core {
 
   /** Sends a request once, or twice if its token is rejected. */
   async function send(input: RequestInfo | URL, init: RequestInit, signal: AbortSignal): Promise<Response> {
-    let used = await readToken()
+    let used = await session.readToken()
     for (let isRenewed = false; ; isRenewed = true) {
       signal.throwIfAborted()
       const headers = new Headers(init.headers)
       for (const [name, value] of Object.entries(headersOf(used))) headers.set(name, value)
       // The gateway must not take a request for that of the person before.
       const key = headers.get('idempotency-key')
+      const persons = session.persons()
       if (key !== null && persons > 0) headers.set('idempotency-key', `${key}-${persons}`)
       const response = await globalThis.fetch(input instanceof Request ? input.clone() : input, {
         ...init,
@@ -142,7 +105,7 @@ export function createCore(options: ClientOptions, forget = () => {}): Core {
         signal,
       })
       if (response.status !== 401 || used === undefined || isRenewed) return await readWhole(response)
-      const renewed = await readToken(used)
+      const renewed = await session.readToken(used)
       if (renewed === used) return await readWhole(response)
       await response.body?.cancel()
       used = renewed
@@ -174,7 +137,7 @@ export function createCore(options: ClientOptions, forget = () => {}): Core {
     const ended = AbortSignal.any([closed.signal, own, given.signal].filter((signal) => signal != null))
     const isMutation = new Headers(init.headers).has('idempotency-key')
     for (let changes = 1; ; changes += 1) {
-      const { signal } = stay
+      const signal = session.stay()
       try {
         const response = await sendAs(input, init, AbortSignal.any([ended, signal]))
         signal.throwIfAborted()
@@ -193,12 +156,57 @@ export function createCore(options: ClientOptions, forget = () => {}): Core {
     transport: options.transport ?? 'socket',
     fetch,
     waits,
-    readToken,
+    readToken: session.readToken,
     headersOf,
     signal: closed.signal,
-    stay: () => stay.signal,
+    stay: session.stay,
   })
   return { fetch, subscribe, close: () => closed.abort(new Error('The client is closed.')) }
+}
+
+/** Creates the session of the person whose token it reads. Another token can be that of another person. */
+function createSession({ token, onSignedOut, onPersonChange }: ClientOptions, closed: AbortSignal, forget: () => void) {
+  let stay = new AbortController()
+  let persons = 0
+  /** Undefined before the first token, and after a sign-out. */
+  let current: { readonly person: string | undefined } | undefined
+  let isSignedOut = false
+
+  /** Ends what the person before has begun. */
+  function leave(): void {
+    const left = stay
+    stay = new AbortController()
+    persons += 1
+    current = undefined
+    left.abort(personChanged())
+    forget()
+    onPersonChange?.()
+  }
+  token?.onSignOut?.(leave, closed)
+
+  /** The token, and another one if the gateway has rejected it. */
+  async function readToken(rejected?: string): Promise<string | undefined> {
+    const begun = stay
+    try {
+      const read = await token?.(rejected)
+      // It may be the token of the person who has left meanwhile.
+      if (begun !== stay) return await readToken(rejected)
+      isSignedOut = false
+      const person = personOf(read)
+      if (current && current.person !== person) leave()
+      current = { person }
+      return read
+    } catch (error) {
+      if (error instanceof TokenError && error.isSignedOut && !isSignedOut) {
+        isSignedOut = true
+        onSignedOut?.()
+      }
+      throw error
+    }
+  }
+
+  /** `stay` ends with the person, `persons` counts those who have left. */
+  return { readToken, stay: () => stay.signal, persons: () => persons }
 }
 
 /** The headers that name a client. */

@@ -61,8 +61,7 @@ export function connect(options: ClientOptions, { remove = () => {}, add, forget
     running.clear()
     positions.forget()
     pages.forget()
-    known.clear()
-    waiting.length = 0
+    creations.forget()
     forget()
   })
   /** The queries that are read, and what was deleted and created meanwhile. */
@@ -76,57 +75,30 @@ export function connect(options: ClientOptions, { remove = () => {}, add, forget
     })
     return (await response.json()) as Result
   })
-  /** What the page has created, and what an event has said: the other one says it too. */
-  const known = new Set<string>()
-  const waiting: Created[] = []
-  let addedAt = Number.NEGATIVE_INFINITY
-  let timer: ReturnType<typeof setTimeout> | undefined
+  const creations = createCreations((created) => {
+    pages.outdate(created.length, namesChangedBy(created))
+    add(created)
+  })
 
   function removeAll(deleted: readonly Deleted[]): void {
     if (deleted.length === 0) return
-    for (const { __typename, id } of deleted) known.delete(`${__typename}:${id}`)
+    creations.delete(deleted)
     for (const since of running) since.deleted.push(...deleted)
     pages.keep()
     remove(deleted)
   }
 
-  function addWaiting(): void {
-    clearTimeout(timer)
-    timer = undefined
-    addedAt = performance.now()
-    const created = waiting.splice(0)
-    if (created.length === 0) return
-    pages.outdate(created.length, namesChangedBy(created))
-    add(created)
-  }
-
-  /** @param isOwn the page has created them, and shows them at once */
-  function addAll(created: readonly Created[], isOwn: boolean): void {
-    if (created.length === 0) return
-    waiting.push(...created)
-    const left = addedAt + createdMilliseconds - performance.now()
-    if (isOwn || left <= 0) addWaiting()
-    else timer ??= setTimeout(addWaiting, left)
-  }
-
   /** Shows what the result of a mutation or an event has created. */
   function addNew(data: unknown, isOwn: boolean): void {
-    const created = createdBy(data).filter(({ __typename, id }) => {
-      if (id === undefined) return true
-      const key = `${__typename}:${id}`
-      const isNew = !known.has(key)
-      known.add(key)
-      return isNew
-    })
-    for (const key of known) if (known.size > maxKnown) known.delete(key)
+    const created = creations.newOf(createdBy(data))
     for (const since of running) since.created.push(...created)
-    addAll(created, isOwn)
+    creations.add(created, isOwn)
   }
 
   return {
     fetch: core.fetch,
     close() {
-      clearTimeout(timer)
+      creations.end()
       core.close()
     },
     /**
@@ -155,7 +127,7 @@ export function connect(options: ClientOptions, { remove = () => {}, add, forget
           asked?.settle()
           if (!running.delete(since)) return
           if (since.deleted.length > 0) remove(since.deleted)
-          addAll(since.created, false)
+          creations.add(since.created, false)
         },
       }
     },
@@ -189,6 +161,55 @@ export function connect(options: ClientOptions, { remove = () => {}, add, forget
         stop()
       }
     },
+  }
+}
+
+/**
+ * Creates the memory of what was created.
+ *
+ * @param show shows what the page does not show yet
+ */
+function createCreations(show: (created: readonly Created[]) => void) {
+  /** What the page has created, and what an event has said: the other one says it too. */
+  const known = new Set<string>()
+  const waiting: Created[] = []
+  let shownAt = Number.NEGATIVE_INFINITY
+  let timer: ReturnType<typeof setTimeout> | undefined
+
+  function showWaiting(): void {
+    clearTimeout(timer)
+    timer = undefined
+    shownAt = performance.now()
+    const created = waiting.splice(0)
+    if (created.length > 0) show(created)
+  }
+
+  return {
+    /** Those that were not known before. */
+    newOf(created: readonly Created[]): readonly Created[] {
+      const found = created.filter(({ __typename, id }) => {
+        const before = known.size
+        return id === undefined || known.add(`${__typename}:${id}`).size > before
+      })
+      for (const key of known) if (known.size > maxKnown) known.delete(key)
+      return found
+    },
+    delete(deleted: readonly Deleted[]): void {
+      for (const { __typename, id } of deleted) known.delete(`${__typename}:${id}`)
+    },
+    /** @param isOwn the page has created them, and shows them at once */
+    add(created: readonly Created[], isOwn: boolean): void {
+      if (created.length === 0) return
+      waiting.push(...created)
+      const left = shownAt + createdMilliseconds - performance.now()
+      if (isOwn || left <= 0) showWaiting()
+      else timer ??= setTimeout(showWaiting, left)
+    },
+    forget(): void {
+      known.clear()
+      waiting.length = 0
+    },
+    end: () => clearTimeout(timer),
   }
 }
 

@@ -1,7 +1,6 @@
 import type { DataModel } from '@fusion-gateway/prisma-trees'
 import { createReads, type Reads, trees, type ViewerClient, type ViewerRows } from '@fusion-gateway/prisma-trees'
-import type { Driver } from '@fusion-gateway/sql'
-import { Sql, type SqlOptions } from '@fusion-gateway/sql'
+import { type Driver, Sql, type SqlOptions } from '@fusion-gateway/sql'
 import { PrismaClient } from './generated/prisma/client.ts'
 import { dataModel } from './model.ts'
 

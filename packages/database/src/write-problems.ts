@@ -1,5 +1,4 @@
-import type { Sql } from '@fusion-gateway/sql'
-import { statement } from '@fusion-gateway/sql'
+import { type Sql, statement } from '@fusion-gateway/sql'
 import type { Logger } from 'pino'
 import { calledFunctions, isOwnFunction, literals, ownSequences, ownTables } from './own-objects.ts'
 

@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net'
-import type { Viewer } from '@fusion-gateway/auth'
-import { type Authenticator, isRefusal } from '@fusion-gateway/auth'
+import { type Authenticator, isRefusal, type Viewer } from '@fusion-gateway/auth'
 import { GatewayError } from '@fusion-gateway/base'
 import type { Database } from '@fusion-gateway/database'
 import { delayRejection } from '@fusion-gateway/limits'

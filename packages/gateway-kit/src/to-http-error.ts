@@ -1,5 +1,4 @@
-import type { LimitName } from '@fusion-gateway/base'
-import { clientHasGone, type ErrorCode, GatewayError, own } from '@fusion-gateway/base'
+import { clientHasGone, type ErrorCode, GatewayError, type LimitName, own } from '@fusion-gateway/base'
 import { toGatewayError } from '@fusion-gateway/telemetry'
 import type { FastifyRequest } from 'fastify'
 

@@ -1,8 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout } from 'node:timers/promises'
 import type { Viewer } from '@fusion-gateway/auth'
-import type { LimitName } from '@fusion-gateway/base'
-import { GatewayError } from '@fusion-gateway/base'
+import { GatewayError, type LimitName } from '@fusion-gateway/base'
 import type { Metrics } from '@fusion-gateway/telemetry'
 import type { Reservation } from './reservation.ts'
 

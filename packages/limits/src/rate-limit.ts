@@ -1,6 +1,5 @@
 import { GatewayError } from '@fusion-gateway/base'
-import type { Logger } from '@fusion-gateway/telemetry'
-import { createMetrics, type Metrics } from '@fusion-gateway/telemetry'
+import { createMetrics, type Logger, type Metrics } from '@fusion-gateway/telemetry'
 import { LRUCache } from 'lru-cache'
 import { delayRejection, type Payer, type SubjectKind, shares, subjectsOf } from './concurrency.ts'
 import type { RedisConnection } from './redis.ts'

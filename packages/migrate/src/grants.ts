@@ -1,7 +1,6 @@
 import { OperatorError } from '@fusion-gateway/base'
 import { calledFunctions, isOwnFunction, literals, modelTables, ownSequences } from '@fusion-gateway/database'
-import type { Sql } from '@fusion-gateway/sql'
-import { statement } from '@fusion-gateway/sql'
+import { type Sql, statement } from '@fusion-gateway/sql'
 
 // Citus takes one table at a time. An owner may not grant privileges on objects of other programs, so none but ours are
 // named, and what a superuser has created for a distributed database is granted to all.

@@ -3,8 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { OperatorError } from '@fusion-gateway/base'
 import type { Database } from '@fusion-gateway/database'
-import type { Connector } from '@fusion-gateway/sql'
-import { gatherStatistics, Sql, statement } from '@fusion-gateway/sql'
+import { type Connector, gatherStatistics, Sql, statement } from '@fusion-gateway/sql'
 import { readTenantTables } from './partition-tables.ts'
 
 /**

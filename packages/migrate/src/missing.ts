@@ -1,6 +1,5 @@
 import type { Database } from '@fusion-gateway/database'
-import type { Connector } from '@fusion-gateway/sql'
-import { Sql, statement } from '@fusion-gateway/sql'
+import { type Connector, Sql, statement } from '@fusion-gateway/sql'
 import { readContractScript, readMigrationScripts, runConcurrent } from './migrations.ts'
 
 /** An index or a trigger that the migrations create. */

@@ -1,7 +1,6 @@
 import { OperatorError } from '@fusion-gateway/base'
 import { literals, modelTables } from '@fusion-gateway/database'
-import type { Connector, Driver } from '@fusion-gateway/sql'
-import { isLockDenied, Sql, statement } from '@fusion-gateway/sql'
+import { type Connector, type Driver, isLockDenied, Sql, statement } from '@fusion-gateway/sql'
 
 /** A table whose rows belong to tenants. */
 interface TenantTable {

@@ -7,7 +7,7 @@ export {
   type Row,
 } from './data-model.ts'
 export { selectColumns } from './read/columns.ts'
-export { createLoaders, type Excess, type Loaders } from './read/loaders.ts'
+export { createLoaders, type Excess, type Loaders, type ReadLimits } from './read/loaders.ts'
 export type { RelatedRows } from './read/nested-list.ts'
 export {
   byTime,

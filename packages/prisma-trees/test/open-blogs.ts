@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { openEmbedded } from '@fusion-gateway/embedded'
 import type { ViewerClient } from '@fusion-gateway/prisma-trees'
+import { Sql } from '@fusion-gateway/sql'
 import { createBlogs } from './blog.ts'
 import { PrismaClient } from './generated/prisma/client.ts'
 
@@ -8,6 +9,8 @@ import { PrismaClient } from './generated/prisma/client.ts'
 export interface Blogs {
   /** The client of a blog, or of one author of it. */
   of(blogId: string, authorId?: string): ViewerClient
+  /** Sends other statements. */
+  readonly sql: Sql
   /** An untouched Prisma Client. */
   readonly plain: PrismaClient
   /** The statements that clients of blogs have sent. */
@@ -27,7 +30,8 @@ export async function openBlogs(): Promise<Blogs> {
     return undefined
   }
   for (const [number, blogId] of ['first', 'second'].entries()) await fillBlog(plain, blogId, number)
-  return { of: createBlogs(driver, { observe }), plain, statements, close: () => driver.close() }
+  const of = createBlogs(driver, { observe })
+  return { of, sql: new Sql(driver), plain, statements, close: () => driver.close() }
 }
 
 /** Longer than an entry of an index can be. */

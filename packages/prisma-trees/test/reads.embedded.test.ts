@@ -1,6 +1,8 @@
+import { createDataModel, createLoaders, createReads, type Excess, type ReadLimits } from '@fusion-gateway/prisma-trees'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Prisma } from './generated/prisma/client.ts'
+import { tables } from './generated/tables.ts'
 import { type Blogs, openBlogs } from './open-blogs.ts'
 import { newestPosts } from './requests.ts'
 import { forPrisma, posts, wheres } from './wheres.ts'
@@ -21,7 +23,7 @@ type Delegate = { findMany(args: object): Promise<object[]>; count(args: object)
 /** What an untouched Prisma Client reads of the blog. */
 const owned = (where: object) => ({ AND: [{ blogId }, forPrisma(where)] })
 
-const numRuns = process.env['TEST_ALL'] ? 300 : 30
+const numRuns = process.env['TEST_ALL'] ? 300 : 20
 
 describe('the client of a blog', () => {
   it('reads a tree with one statement, and returns what an untouched Prisma Client returns', async () => {
@@ -123,6 +125,17 @@ describe('the client of a blog', () => {
     expect(expected).toBe(20)
     expect(await db.comment.count({ where: { replyTo: null } })).toBe(expected)
     expect(await db.comment.count({ where: { replyTo: { isNot: null } } })).toBe(60 - expected)
+  })
+
+  it('refuses a request that reads more than it may, with the error of its limits', async () => {
+    const reads = createReads(createDataModel(tables, 'blogId'))
+    const tooMuch = new Error('Too much')
+    const read = (limits: Partial<ReadLimits>) =>
+      createLoaders(blogs.sql, reads, { id: blogId }, limits).find('Post', { take: 20, include: { author: true } })
+    expect(await read({ maxLength: 100_000 })).toHaveLength(21)
+    await expect(read({ maxLength: 1_000 })).rejects.toThrow('The request reads more than it may')
+    const errorFor = ({ of }: Excess) => (of === 'length' ? tooMuch : undefined)
+    await expect(read({ maxLength: 1_000, errorFor })).rejects.toBe(tooMuch)
   })
 
   it('says what it does not support', async () => {

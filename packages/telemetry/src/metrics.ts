@@ -55,9 +55,6 @@ export function metricsIn(registry: Registry) {
 export function createMetrics({ showsTenants = true } = {}) {
   const registry = new Registry()
   const { counter, counterOf, gauge, histogram } = metricsIn(registry)
-  const names = new Set<string>()
-  const namesByTenant = new Map<string, number>()
-  const readAt = new Map<string, number>()
   const statementSeconds = histogram(
     'fusion_sql_statement_duration_seconds',
     'Duration of SQL statements, with the wait for a connection',
@@ -68,30 +65,6 @@ export function createMetrics({ showsTenants = true } = {}) {
     'fusion_batch_size',
     'Number of keys per batched read',
     [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000],
-  )
-  const refusals = counter(
-    'fusion_refusals_total',
-    'Requests and operations refused by limit (docs/limits.md)',
-    'limit',
-  )
-  const shed = counterOf(
-    'fusion_http_requests_shed_total',
-    'Requests rejected because of too much load',
-    'reason',
-    loadLimits,
-  )
-  const rateLimited = counter('fusion_rate_limited_total', 'Operations rejected because too few points were left')
-  gauge(
-    'fusion_numbers_age_seconds',
-    'How old the numbers of jobs and of stalled events are, which stay while the database does not answer',
-    {
-      labelNames: ['numbers'],
-      aggregator: 'max',
-      collect() {
-        this.reset()
-        for (const [numbers, at] of readAt) this.set({ numbers }, (performance.now() - at) / 1_000)
-      },
-    },
   )
 
   return {
@@ -169,21 +142,10 @@ export function createMetrics({ showsTenants = true } = {}) {
       'Lines of the log dropped because standard output took none and the buffer was full',
     ),
 
-    countRefusal(limit: LimitName): void {
-      refusals.inc({ limit })
-      if (loadLimits.has(limit)) shed.inc({ reason: limit })
-      if (limit === 'points') rateLimited.inc()
-    },
-
-    /** Notes that numbers of a name were read from the database now, or that they are no longer read. */
-    noteNumbers(name: string, isRead = true): void {
-      if (isRead) readAt.set(name, performance.now())
-      else readAt.delete(name)
-    },
-
-    observeBatch(size: number): void {
-      batchSize.observe(size)
-    },
+    countRefusal: countRefusals(registry),
+    noteNumbers: measureNumbers(registry),
+    operationLabel: showsTenants ? createOperationLabels() : () => '',
+    observeBatch: (size: number) => batchSize.observe(size),
 
     /** Observes how long a statement takes, from now to the call of the function that this returns. */
     observeStatement(): StatementEnd {
@@ -193,20 +155,67 @@ export function createMetrics({ showsTenants = true } = {}) {
         statementSeconds.observe({ outcome: error === undefined ? 'ok' : 'failed' }, seconds)
       }
     },
+  }
+}
 
-    /**
-     * The label of an operation's name. Clients choose the names, so their number is bounded, and no tenant can use all
-     * of them.
-     */
-    operationLabel(name: string | undefined, tenantAppId = ''): string {
-      if (!showsTenants) return ''
-      if (name === undefined || names.has(name)) return name ?? ''
-      const ofTenant = namesByTenant.get(tenantAppId) ?? 0
-      if (names.size >= maxNames || ofTenant >= maxNamesPerTenant) return 'other'
-      names.add(name)
-      namesByTenant.set(tenantAppId, ofTenant + 1)
-      return name
+/** Counts refusals by limit. */
+function countRefusals(registry: Registry) {
+  const { counter, counterOf } = metricsIn(registry)
+  const refusals = counter(
+    'fusion_refusals_total',
+    'Requests and operations refused by limit (docs/limits.md)',
+    'limit',
+  )
+  const shed = counterOf(
+    'fusion_http_requests_shed_total',
+    'Requests rejected because of too much load',
+    'reason',
+    loadLimits,
+  )
+  const rateLimited = counter('fusion_rate_limited_total', 'Operations rejected because too few points were left')
+
+  return (limit: LimitName): void => {
+    refusals.inc({ limit })
+    if (loadLimits.has(limit)) shed.inc({ reason: limit })
+    if (limit === 'points') rateLimited.inc()
+  }
+}
+
+/** Returns what notes that numbers of a name were read from the database now, or that they are no longer read. */
+function measureNumbers(registry: Registry) {
+  const readAt = new Map<string, number>()
+  metricsIn(registry).gauge(
+    'fusion_numbers_age_seconds',
+    'How old the numbers of jobs and of stalled events are, which stay while the database does not answer',
+    {
+      labelNames: ['numbers'],
+      aggregator: 'max',
+      collect() {
+        this.reset()
+        for (const [numbers, at] of readAt) this.set({ numbers }, (performance.now() - at) / 1_000)
+      },
     },
+  )
+  return (name: string, isRead = true): void => {
+    if (isRead) readAt.set(name, performance.now())
+    else readAt.delete(name)
+  }
+}
+
+/**
+ * Returns the label of an operation's name. Clients choose the names, so their number is bounded, and no tenant can use
+ * all of them.
+ */
+function createOperationLabels() {
+  const names = new Set<string>()
+  const namesByTenant = new Map<string, number>()
+  return (name: string | undefined, tenantAppId = ''): string => {
+    if (name === undefined || names.has(name)) return name ?? ''
+    const ofTenant = namesByTenant.get(tenantAppId) ?? 0
+    if (names.size >= maxNames || ofTenant >= maxNamesPerTenant) return 'other'
+    names.add(name)
+    namesByTenant.set(tenantAppId, ofTenant + 1)
+    return name
   }
 }
 

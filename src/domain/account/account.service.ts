@@ -1,6 +1,5 @@
 import { invalidField } from '@fusion-gateway/base'
-import type { Account } from '@fusion-gateway/database'
-import { dataModel } from '@fusion-gateway/database'
+import { type Account, dataModel } from '@fusion-gateway/database'
 import type { Context } from '@fusion-gateway/gateway-kit'
 import {
   deleteEach,
@@ -12,8 +11,7 @@ import {
   writeOne,
 } from '@fusion-gateway/input'
 import { selectColumns } from '@fusion-gateway/prisma-trees'
-import type { Sql } from '@fusion-gateway/sql'
-import { isPossibleId, statement } from '@fusion-gateway/sql'
+import { isPossibleId, type Sql, statement } from '@fusion-gateway/sql'
 import type { z } from 'zod'
 import { userNotFound } from '../user/user.service.ts'
 import { accountChange, accountLink } from './account.input.ts'

@@ -1,5 +1,4 @@
-import type { Database } from '@fusion-gateway/database'
-import { AccountStatus, dataModel } from '@fusion-gateway/database'
+import { AccountStatus, type Database, dataModel } from '@fusion-gateway/database'
 import { id, orNull, recordTime } from '@fusion-gateway/input'
 import { insertRows } from '@fusion-gateway/prisma-trees'
 import { lastTime } from '@fusion-gateway/sql'

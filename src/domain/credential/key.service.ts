@@ -1,11 +1,9 @@
 import { generateApiKey, hashApiKey } from '@fusion-gateway/auth'
 import { OperatorError } from '@fusion-gateway/base'
-import type { ApiKey, Database } from '@fusion-gateway/database'
-import { dataModel } from '@fusion-gateway/database'
+import { type ApiKey, type Database, dataModel } from '@fusion-gateway/database'
 import { operatorName } from '@fusion-gateway/input'
 import { insertRows, one, selectColumns } from '@fusion-gateway/prisma-trees'
-import type { Sql } from '@fusion-gateway/sql'
-import { idsWithPrefix, lastTime, statement, write } from '@fusion-gateway/sql'
+import { idsWithPrefix, lastTime, type Sql, statement, write } from '@fusion-gateway/sql'
 import { scopes as allScopes } from '../scopes.ts'
 
 // A revocation follows the rows of creators and of successors, so they stay as long as the keys that they have created,

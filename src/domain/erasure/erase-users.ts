@@ -1,8 +1,6 @@
-import type { Database } from '@fusion-gateway/database'
-import { dataModel, literals, modelTables } from '@fusion-gateway/database'
+import { type Database, dataModel, literals, modelTables } from '@fusion-gateway/database'
 import type { Model } from '@fusion-gateway/prisma-trees'
-import type { Sql } from '@fusion-gateway/sql'
-import { type Parameter, type Statement, statement, sumOfBatches, sumOfTenants } from '@fusion-gateway/sql'
+import { type Parameter, type Sql, type Statement, statement, sumOfBatches, sumOfTenants } from '@fusion-gateway/sql'
 import { accountIds } from '../account/account.ts'
 import { profileIds } from '../profile/profile.ts'
 

@@ -1,8 +1,7 @@
 import type { Database } from '@fusion-gateway/database'
 import type { Change, ChangeLog, LogChanges, LogPosition, ReadChanges } from '@fusion-gateway/gateway-kit'
 import type { Model } from '@fusion-gateway/prisma-trees'
-import type { Sql } from '@fusion-gateway/sql'
-import { statement } from '@fusion-gateway/sql'
+import { type Sql, statement } from '@fusion-gateway/sql'
 import type { EventType } from './event.ts'
 import { formatPosition, positionAt, readLogEnd } from './position.ts'
 

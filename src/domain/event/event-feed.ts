@@ -90,24 +90,11 @@ export function createEventFeed({ log, driver, queue, onStall, onRead = () => un
   const followers = new Set<Follower>()
   const watchers = new Set<() => void>()
   const closing = new AbortController()
-  let listening: Promise<Listener> | undefined
+  const announcements = createAnnouncements(driver, closing.signal)
   let reading: Promise<void> | undefined
-  let announce = () => {}
 
   const pause = (milliseconds: number) =>
     sleep(milliseconds, undefined, { signal: closing.signal, ref: false }).catch(() => undefined)
-
-  async function start(): Promise<void> {
-    if (closing.signal.aborted) throw feedClosed()
-    listening ??= driver.listen(channel, { onMessage: () => announce(), onGap: () => announce() })
-    try {
-      await listening
-    } catch (error) {
-      // The next follower tries again.
-      listening = undefined
-      throw error
-    }
-  }
 
   async function read(): Promise<void> {
     const stall = createStallWatch(onStall, log)
@@ -116,11 +103,9 @@ export function createEventFeed({ log, driver, queue, onStall, onRead = () => un
     let isFailing = false
     onRead(true)
     for (let isAnnounced = true; tails.size + watchers.size > 0 && !closing.signal.aborted; ) {
-      const announced = new Promise<boolean>((resolve) => {
-        announce = () => resolve(true)
-      })
+      const announced = announcements.next()
       try {
-        const { horizons, isFull, failure } = await readNew()
+        const { horizons, isFull, failure } = await readNew(log, [...tails])
         // A server of some tenants has failed. It is reported once, and the others go on.
         if (failure !== undefined && !isFailing) onError(failure)
         isFailing = failure !== undefined
@@ -146,20 +131,6 @@ export function createEventFeed({ log, driver, queue, onStall, onRead = () => un
     reading = undefined
   }
 
-  async function readNew() {
-    const asked = [...tails]
-    const { horizons, ofTenant, failure } = await log.readNew(
-      asked.map(([tenantAppId, { end }]) => ({ tenantAppId, end })),
-    )
-    let isFull = false
-    for (const [tenantAppId, tail] of asked) {
-      const events = ofTenant.get(tenantAppId) ?? []
-      tail.add(events)
-      isFull ||= events.length === maxEvents
-    }
-    return { horizons, isFull, failure }
-  }
-
   return {
     read: (payer: Payer, selection: Omit<EventSelection, 'tenantAppId'>) =>
       queue.run(payer, () => log.read({ ...selection, tenantAppId: payer.tenantAppId })),
@@ -175,7 +146,7 @@ export function createEventFeed({ log, driver, queue, onStall, onRead = () => un
      */
     async follow(payer: Payer, after?: string, onPage?: () => Promise<unknown> | undefined): Promise<EventFollower> {
       const { tenantAppId } = payer
-      await start()
+      await announcements.listen()
       const end = await log.readEnd(tenantAppId)
       const position = after === undefined ? positionAt(end, payer) : parsePosition(after)
       if (!position || position.last >= end.begun) throw positionNotFound()
@@ -205,7 +176,7 @@ export function createEventFeed({ log, driver, queue, onStall, onRead = () => un
      * @throws if the database cannot be reached
      */
     async watch(callBack: () => void): Promise<() => void> {
-      await start()
+      await announcements.listen()
       watchers.add(callBack)
       reading ??= read()
       return () => void watchers.delete(callBack)
@@ -215,9 +186,50 @@ export function createEventFeed({ log, driver, queue, onStall, onRead = () => un
       closing.abort()
       for (const follower of followers) follower.interrupt()
       await reading
+      await announcements.close()
+    },
+  }
+}
+
+/** Listens to what transactions announce that write events. */
+function createAnnouncements(driver: Pick<Driver, 'listen'>, closed: AbortSignal) {
+  let listening: Promise<Listener> | undefined
+  let announce = () => {}
+  return {
+    async listen(): Promise<void> {
+      if (closed.aborted) throw feedClosed()
+      listening ??= driver.listen(channel, { onMessage: () => announce(), onGap: () => announce() })
+      try {
+        await listening
+      } catch (error) {
+        // The next follower tries again.
+        listening = undefined
+        throw error
+      }
+    },
+    /** Resolves at the next announcement. */
+    next: () =>
+      new Promise<true>((resolve) => {
+        announce = () => resolve(true)
+      }),
+    async close(): Promise<void> {
       await (await listening?.catch(() => undefined))?.close()
     },
   }
+}
+
+/** Adds the new events of some tenants to their tails. */
+async function readNew(log: EventLog, tails: readonly (readonly [string, TenantTail])[]) {
+  const { horizons, ofTenant, failure } = await log.readNew(
+    tails.map(([tenantAppId, { end }]) => ({ tenantAppId, end })),
+  )
+  let isFull = false
+  for (const [tenantAppId, tail] of tails) {
+    const events = ofTenant.get(tenantAppId) ?? []
+    tail.add(events)
+    isFull ||= events.length === maxEvents
+  }
+  return { horizons, isFull, failure }
 }
 
 const listenAgainMilliseconds = 5_000

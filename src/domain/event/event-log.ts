@@ -1,7 +1,6 @@
 import { type GatewayError, invalidField, OperatorError } from '@fusion-gateway/base'
 import type { Database } from '@fusion-gateway/database'
-import type { IdWindow } from '@fusion-gateway/prisma-trees'
-import { selectColumns } from '@fusion-gateway/prisma-trees'
+import { type IdWindow, selectColumns } from '@fusion-gateway/prisma-trees'
 import { type Parameter, type Statement, statement, sumOfBatches, sumOfTenants } from '@fusion-gateway/sql'
 import type { Logger } from 'pino'
 import type { Event, EventType } from './event.ts'

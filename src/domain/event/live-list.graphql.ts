@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Scope } from '@fusion-gateway/base'
-import { GatewayError, recordOf } from '@fusion-gateway/base'
+import { GatewayError, recordOf, type Scope } from '@fusion-gateway/base'
 import type { Context } from '@fusion-gateway/gateway-kit'
 import {
   choiceArguments,
@@ -10,8 +9,7 @@ import {
   plannedLoaders,
   readListArguments,
 } from '@fusion-gateway/pothos-trees'
-import type { Model, SelectedRow } from '@fusion-gateway/prisma-trees'
-import { maxPageSize, windowOf } from '@fusion-gateway/prisma-trees'
+import { type Model, maxPageSize, type SelectedRow, windowOf } from '@fusion-gateway/prisma-trees'
 import type { ExecutionResult, GraphQLError } from 'graphql'
 import { builder } from '../builder.ts'
 import { loggedModels, modelsOf } from './change-log.ts'

@@ -1,6 +1,5 @@
 import type { Viewer } from '@fusion-gateway/auth'
-import type { Sql } from '@fusion-gateway/sql'
-import { statement } from '@fusion-gateway/sql'
+import { type Sql, statement } from '@fusion-gateway/sql'
 import { isEventId, transactionOf } from './event.ts'
 
 // What a reader has seen of the log of a tenant, from where the reader continues. Ids have the order in which

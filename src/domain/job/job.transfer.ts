@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Database, Job } from '@fusion-gateway/database'
-import { dataModel } from '@fusion-gateway/database'
+import { type Database, dataModel, type Job } from '@fusion-gateway/database'
 import {
   id,
   indexedText,

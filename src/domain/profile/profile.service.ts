@@ -1,6 +1,5 @@
 import { invalidField } from '@fusion-gateway/base'
-import type { Account, Profile } from '@fusion-gateway/database'
-import { dataModel } from '@fusion-gateway/database'
+import { type Account, dataModel, type Profile } from '@fusion-gateway/database'
 import type { Context } from '@fusion-gateway/gateway-kit'
 import { changedSince, type Outcome, parseInput, writeEach, writeOne } from '@fusion-gateway/input'
 import {
@@ -20,8 +19,7 @@ import {
   timeOfChange,
   unnestRows,
 } from '@fusion-gateway/prisma-trees'
-import type { Sql } from '@fusion-gateway/sql'
-import { isPossibleId, write } from '@fusion-gateway/sql'
+import { isPossibleId, type Sql, write } from '@fusion-gateway/sql'
 import type { z } from 'zod'
 import { accountNotFound } from '../account/account.service.ts'
 import { emailRecordIds } from './email-record.ts'

@@ -1,6 +1,5 @@
 import { own } from '@fusion-gateway/base'
-import type { Database, Profile } from '@fusion-gateway/database'
-import { dataModel } from '@fusion-gateway/database'
+import { type Database, dataModel, type Profile } from '@fusion-gateway/database'
 import {
   filledText,
   id,

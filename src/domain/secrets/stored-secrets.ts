@@ -1,5 +1,4 @@
-import type { KeyRing } from '@fusion-gateway/auth'
-import { pairOwnerOf, type StoredKey, sealKey } from '@fusion-gateway/auth'
+import { type KeyRing, pairOwnerOf, type StoredKey, sealKey } from '@fusion-gateway/auth'
 import type { Database } from '@fusion-gateway/database'
 import { secretOwnerOf } from '../webhook/secrets.ts'
 

@@ -1,6 +1,5 @@
 import { OperatorError } from '@fusion-gateway/base'
-import type { Database } from '@fusion-gateway/database'
-import { dataModel, tables } from '@fusion-gateway/database'
+import { type Database, dataModel, tables } from '@fusion-gateway/database'
 import type { Model } from '@fusion-gateway/prisma-trees'
 import { type Statement, statement, write } from '@fusion-gateway/sql'
 

@@ -1,6 +1,5 @@
 import { createAged, OperatorError } from '@fusion-gateway/base'
-import type { AllowedNetworks } from '@fusion-gateway/network'
-import { createGuardedAgent, readBytes } from '@fusion-gateway/network'
+import { type AllowedNetworks, createGuardedAgent, readBytes } from '@fusion-gateway/network'
 import type { Logger } from '@fusion-gateway/telemetry'
 import { compactVerify, createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
 import { LRUCache } from 'lru-cache'

@@ -1,7 +1,6 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import path from 'node:path'
-import type { Scope } from '@fusion-gateway/base'
-import { OperatorError } from '@fusion-gateway/base'
+import { OperatorError, type Scope } from '@fusion-gateway/base'
 import { z } from 'zod'
 import { maxLifetimeSeconds } from './access-tokens.ts'
 

@@ -1,5 +1,4 @@
-import type { Scope } from '@fusion-gateway/base'
-import { GatewayError, OperatorError, own } from '@fusion-gateway/base'
+import { GatewayError, OperatorError, own, type Scope } from '@fusion-gateway/base'
 import type { Database, TenantApp } from '@fusion-gateway/database'
 import { isPossibleId } from '@fusion-gateway/sql'
 import { type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose'

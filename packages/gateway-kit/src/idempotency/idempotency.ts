@@ -2,8 +2,7 @@ import { hash } from 'node:crypto'
 import { holderOf, type Viewer } from '@fusion-gateway/auth'
 import { GatewayError } from '@fusion-gateway/base'
 import type { Database } from '@fusion-gateway/database'
-import type { Sql } from '@fusion-gateway/sql'
-import { removeOlder, statement } from '@fusion-gateway/sql'
+import { removeOlder, type Sql, statement } from '@fusion-gateway/sql'
 
 /** A request that is executed once, however often it is sent. */
 interface IdempotentRequest {

@@ -3,8 +3,7 @@ import type { Held } from '@fusion-gateway/limits'
 import { errorAtEachPath, maxErrors, type Values, withMasks } from '@fusion-gateway/pothos-trees'
 import { noPlan } from '@fusion-gateway/prisma-trees'
 import type { RequestDatabase } from '@fusion-gateway/sql'
-import type { Logger } from '@fusion-gateway/telemetry'
-import { toGatewayError } from '@fusion-gateway/telemetry'
+import { type Logger, toGatewayError } from '@fusion-gateway/telemetry'
 import {
   type ExecutionResult,
   execute,

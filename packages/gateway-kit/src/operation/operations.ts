@@ -12,6 +12,7 @@ import {
   lengthOf,
   longResponse,
   maxResponseLength,
+  type UsageRecorder,
   usedPoints,
 } from './admit.ts'
 import {
@@ -131,6 +132,8 @@ export function createOperations(options: OperationsOptions): Operations {
   const usage = createUsageRecorder(services.usageCounts)
   const admissions = createAdmissions(limits.points, usage)
   const subscribe = createSubscribe({ admissions, limits })
+  const prepareFor = createPrepareFor(preparer, limits, usage)
+  const executeAdmitted = createExecuteAdmitted(services.idempotency, recentWrites)
   const memory =
     changeLog && maxBytes > 0
       ? createResponseMemory({ ...services, maxBytes, changeLog, queue: queues.checks, waitMilliseconds })
@@ -169,36 +172,71 @@ export function createOperations(options: OperationsOptions): Operations {
     return loaded
   }
 
-  async function prepareOnce(...[viewer, text, operationName, isAbandoned]: Parameters<Operations['prepareFor']>) {
-    const prepare = () => preparer.prepare(text, operationName)
-    if (text === undefined || preparer.isPrepared(text, operationName)) return prepare()
-    await limits.points.spend(viewer, 0)
-    const prepared = await queues.parsing.run(viewer, prepare, isAbandoned)
-    const points = prepared.errors ? Math.floor(text.length / charactersPerPoint) : 0
-    if (points > 0) await limits.points.charge(viewer, points)
-    return prepared
-  }
-
-  async function prepareFor(...request: Parameters<Operations['prepareFor']>): Promise<Preparation> {
-    const startedAt = performance.now()
-    const prepared = await prepareOnce(...request)
-    const [viewer, , , , client] = request
-    if (prepared.errors) usage.recordInvalid(viewer, client, performance.now() - startedAt)
-    return prepared
-  }
-
   function prepareDocument({ state }: DocumentRequest, { query, operationName }: Run['params']): Promise<Preparation> {
     const isAbandoned = () => state.statements.isAbandoned === true
     return prepareFor(viewerOf(state), query, operationName, isAbandoned, clientOf(state.headers))
   }
 
-  /**
-   * Executes an admitted operation: a query on the primary or a replica, a mutation once per idempotency key.
-   *
-   * @param isCurrent whether it must be read from the primary, because the log is read there: the response is kept, or
-   *   its client follows the log
-   */
-  async function executeAdmitted(request: OperationRequest, isCurrent = false): Promise<OperationResponse> {
+  return {
+    ...preparer,
+    prepareFor,
+    async runDocument(document, served) {
+      const { getEnveloped } = loaded ?? (await load())
+      const run = startRun(document)
+      const initial = Object.assign(served ?? {}, { gateway: new GatewayContext(run), params: document.params })
+      const enveloped = getEnveloped(initial)
+      const contextValue = await enveloped.contextFactory()
+      const { isBadRequest = false, errors: known = [] } = run.preparation ?? {}
+      // What Yoga serves, it checks by a plugin of its own: no mutation comes by GET.
+      const isChecked = checksDocuments || served !== undefined
+      const errors = isBadRequest || !isChecked ? known : checkDocument(run, enveloped)
+      if (errors.length > 0) return refused(document, errors, isBadRequest, introspection)
+      document.accept(requestOf(run).operation)
+      const results = await execute(run, enveloped, contextValue)
+      const { length, headers } = run.response
+      return { results, headers, isLong: length > longResponse }
+    },
+    async runOperation(request) {
+      const { getEnveloped } = loaded ?? (await load())
+      const run = startRun(undefined, request)
+      const enveloped = getEnveloped({ gateway: new GatewayContext(run), params: {} })
+      const result = (await execute(run, enveloped, await enveloped.contextFactory())) as ExecutionResult
+      return { ...run.response, result }
+    },
+    executeAdmitted: (request) => executeAdmitted(request),
+    server: load,
+    async close() {
+      memory?.close()
+      await loaded?.dispose()
+    },
+  }
+}
+
+/** Returns the function that prepares the documents of clients. */
+function createPrepareFor(preparer: Preparer, { points, queues }: OperationLimits, usage: UsageRecorder) {
+  const prepareFor: Operations['prepareFor'] = async (viewer, text, operationName, isAbandoned, client) => {
+    const startedAt = performance.now()
+    const prepare = () => preparer.prepare(text, operationName)
+    const newText = text === undefined || preparer.isPrepared(text, operationName) ? undefined : text
+    if (newText !== undefined) await points.spend(viewer, 0)
+    const prepared = newText === undefined ? prepare() : await queues.parsing.run(viewer, prepare, isAbandoned)
+    if (prepared.errors) {
+      const cost = Math.floor((newText?.length ?? 0) / charactersPerPoint)
+      if (cost > 0) await points.charge(viewer, cost)
+      usage.recordInvalid(viewer, client, performance.now() - startedAt)
+    }
+    return prepared
+  }
+  return prepareFor
+}
+
+/**
+ * Returns the function that executes an admitted operation: a query on the primary or a replica, a mutation once per
+ * idempotency key. `isCurrent` says that it must be read from the primary, because the log is read there: the response
+ * is kept, or its client follows the log.
+ */
+function createExecuteAdmitted(idempotency: Services['idempotency'], recentWrites: RecentWrites | undefined) {
+  return async (request: OperationRequest, isCurrent = false): Promise<OperationResponse> => {
     const { operation, context, statements, held } = request
     const { viewer } = context
     const { keyId } = viewer
@@ -212,7 +250,7 @@ export function createOperations(options: OperationsOptions): Operations {
     const startedAt = performance.now()
     let outcome: Outcome
     try {
-      outcome = await executeOnceOrNow(request)
+      outcome = await executeOnceOrNow(request, idempotency)
     } finally {
       // After the write, and before the client gets the response.
       if (!isQuery) await recentWrites?.note(keyId)
@@ -234,75 +272,28 @@ export function createOperations(options: OperationsOptions): Operations {
       },
     }
   }
+}
 
-  async function executeOnceOrNow(request: OperationRequest): Promise<Outcome> {
-    const { operation, idempotencyKey } = request
-    if (operation.kind === 'mutation' && idempotencyKey !== undefined) {
-      return executeOnce(request, idempotencyKey, services.idempotency)
-    }
-    return { result: await executeIfPossible(request), isReplay: false, isStored: false }
-  }
+type Outcome = Awaited<ReturnType<typeof executeOnce>>
 
-  /** Executes the operation of a run by the functions of Yoga. */
-  async function execute(run: Run, { schema, ...functions }: Enveloped, contextValue: object): Promise<Results> {
-    const { operation, variables: variableValues } = requestOf(run)
-    const { document, name: operationName = null, kind } = operation
-    const start = kind === 'subscription' ? functions.subscribe : functions.execute
-    const results: Results = await start({ schema, document, contextValue, variableValues, operationName })
-    if (run.refusal) throw run.refusal.error
-    return results === run.shown && run.results ? run.results : results
+async function executeOnceOrNow(request: OperationRequest, idempotency: Services['idempotency']): Promise<Outcome> {
+  const { operation, idempotencyKey } = request
+  if (operation.kind === 'mutation' && idempotencyKey !== undefined) {
+    return executeOnce(request, idempotencyKey, idempotency)
   }
+  return { result: await executeIfPossible(request), isReplay: false, isStored: false }
+}
 
-  return {
-    ...preparer,
-    prepareFor,
-    async runDocument(document, served) {
-      const { getEnveloped } = loaded ?? (await load())
-      const run = startRun(document)
-      const initial = Object.assign(served ?? {}, { gateway: new GatewayContext(run), params: document.params })
-      const enveloped = getEnveloped(initial)
-      const contextValue = await enveloped.contextFactory()
-      const { isBadRequest = false, errors: known = [] } = run.preparation ?? {}
-      // What Yoga serves, it checks by a plugin of its own: no mutation comes by GET.
-      const isChecked = checksDocuments || served !== undefined
-      const errors = isBadRequest || !isChecked ? known : checkDocument(run, enveloped)
-      if (errors.length > 0) return refused(document, errors, isBadRequest)
-      document.accept(requestOf(run).operation)
-      const results = await execute(run, enveloped, contextValue)
-      const { length, headers } = run.response
-      return { results, headers, isLong: length > longResponse }
-    },
-    async runOperation(request) {
-      const { getEnveloped } = loaded ?? (await load())
-      const run = startRun(undefined, request)
-      const enveloped = getEnveloped({ gateway: new GatewayContext(run), params: {} })
-      const result = (await execute(run, enveloped, await enveloped.contextFactory())) as ExecutionResult
-      return { ...run.response, result }
-    },
-    executeAdmitted: (request) => executeAdmitted(request),
-    server: load,
-    async close() {
-      memory?.close()
-      await loaded?.dispose()
-    },
-  }
+type Enveloped = ReturnType<GatewayServer['getEnveloped']>
 
-  /** The response to a document that is not executed. */
-  function refused({ state }: DocumentRequest, errors: readonly unknown[], isBadRequest = false): DocumentResponse {
-    const { refusal, log } = state
-    let status = isBadRequest ? 400 : undefined
-    let headers: Readonly<Record<string, string>> = {}
-    const shown = errors.map((error) => {
-      refusal.note(error)
-      const { http } = (error as GraphQLError).extensions as { readonly http?: HttpExtension }
-      // Yoga marks those of the specification, whose status depends on what the client accepts.
-      if (http && !http.spec) ({ status, headers = {} } = http)
-      // Errors of the syntax have no nodes, and name nothing of the schema.
-      const isShown = introspection || !(error instanceof GraphQLError && error.nodes)
-      return toClientError(isShown ? error : withoutNames(error), log)
-    })
-    return { results: { errors: shown }, rejected: shown, headers, status, isLong: false }
-  }
+/** Executes the operation of a run by the functions of Yoga. */
+async function execute(run: Run, { schema, ...functions }: Enveloped, contextValue: object): Promise<Results> {
+  const { operation, variables: variableValues } = requestOf(run)
+  const { document, name: operationName = null, kind } = operation
+  const start = kind === 'subscription' ? functions.subscribe : functions.execute
+  const results: Results = await start({ schema, document, contextValue, variableValues, operationName })
+  if (run.refusal) throw run.refusal.error
+  return results === run.shown && run.results ? run.results : results
 }
 
 /** What Yoga and plugins note about the response to an error. */
@@ -312,7 +303,27 @@ interface HttpExtension {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-type Enveloped = ReturnType<GatewayServer['getEnveloped']>
+/** The response to a document that is not executed. */
+function refused(
+  { state }: DocumentRequest,
+  errors: readonly unknown[],
+  isBadRequest: boolean,
+  introspection: boolean,
+): DocumentResponse {
+  const { refusal, log } = state
+  let status = isBadRequest ? 400 : undefined
+  let headers: Readonly<Record<string, string>> = {}
+  const shown = errors.map((error) => {
+    refusal.note(error)
+    const { http } = (error as GraphQLError).extensions as { readonly http?: HttpExtension }
+    // Yoga marks those of the specification, whose status depends on what the client accepts.
+    if (http && !http.spec) ({ status, headers = {} } = http)
+    // Errors of the syntax have no nodes, and name nothing of the schema.
+    const isShown = introspection || !(error instanceof GraphQLError && error.nodes)
+    return toClientError(isShown ? error : withoutNames(error), log)
+  })
+  return { results: { errors: shown }, rejected: shown, headers, status, isLong: false }
+}
 
 /** The errors of a document: those that are known since it was prepared, and those that plugins find. */
 function checkDocument({ params }: Run, { parse, validate, schema }: Enveloped): readonly GraphQLError[] {
@@ -323,5 +334,3 @@ function checkDocument({ params }: Run, { parse, validate, schema }: Enveloped):
     throw error
   }
 }
-
-type Outcome = Awaited<ReturnType<typeof executeOnce>>

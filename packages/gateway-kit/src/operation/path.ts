@@ -1,7 +1,6 @@
 import { GatewayError, withHeaders } from '@fusion-gateway/base'
 import type { OperationLimits } from '@fusion-gateway/limits'
-import type { Refusal } from '@fusion-gateway/telemetry'
-import { maxNameLength } from '@fusion-gateway/telemetry'
+import { maxNameLength, type Refusal } from '@fusion-gateway/telemetry'
 import { type ExecutionArgs, type ExecutionResult, GraphQLError, specifiedRules, validate } from 'graphql'
 import type { ChangeLog } from '../change-log.ts'
 import type { Services } from '../context.ts'

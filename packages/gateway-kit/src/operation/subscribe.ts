@@ -1,12 +1,9 @@
-import type { Viewer } from '@fusion-gateway/auth'
-import { watchCredential } from '@fusion-gateway/auth'
+import { type Viewer, watchCredential } from '@fusion-gateway/auth'
 import { type ErrorCode, GatewayError, requireScope } from '@fusion-gateway/base'
-import type { OperationLimits, Reservation } from '@fusion-gateway/limits'
-import { delayRejection } from '@fusion-gateway/limits'
+import { delayRejection, type OperationLimits, type Reservation } from '@fusion-gateway/limits'
 import { createSourceEventStream, type ExecutionResult, GraphQLError } from 'graphql'
 import type { SubscribedOperation } from '../context.ts'
-import type { SubscriptionValues } from '../subscription-values.ts'
-import { Interruption } from '../subscription-values.ts'
+import { Interruption, type SubscriptionValues } from '../subscription-values.ts'
 import {
   type Admissions,
   lengthOf,
@@ -16,8 +13,7 @@ import {
   requireResponseLength,
   usedPoints,
 } from './admit.ts'
-import type { OperationRequest } from './execute.ts'
-import { countErrors, executeOperation, executionArgs, toClientResult } from './execute.ts'
+import { countErrors, executeOperation, executionArgs, type OperationRequest, toClientResult } from './execute.ts'
 import type { PreparedOperation } from './prepare/prepare.ts'
 
 export interface SubscriptionRequest extends OperationRequest {

@@ -15,10 +15,8 @@ import {
   viewerOf,
   WrittenResult,
 } from '@fusion-gateway/gateway-kit'
-import type { FairQueue, Places, RateLimit } from '@fusion-gateway/limits'
-import { budgetHeaders } from '@fusion-gateway/limits'
-import type { Tracing } from '@fusion-gateway/telemetry'
-import { toGatewayError } from '@fusion-gateway/telemetry'
+import { budgetHeaders, type FairQueue, type Places, type RateLimit } from '@fusion-gateway/limits'
+import { type Tracing, toGatewayError } from '@fusion-gateway/telemetry'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type OperationRequest, startRecorded } from './recorded-operation.ts'
 

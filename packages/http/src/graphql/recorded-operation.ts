@@ -1,7 +1,6 @@
 import type { RequestState } from '@fusion-gateway/gateway-kit'
 import { Held } from '@fusion-gateway/limits'
-import type { Tracing } from '@fusion-gateway/telemetry'
-import { type Metrics, Refusal } from '@fusion-gateway/telemetry'
+import { type Metrics, Refusal, type Tracing } from '@fusion-gateway/telemetry'
 import { logOutcome, type Outcome } from '../plugins/request-lifecycle.ts'
 
 interface StartedOperation extends Pick<RequestState, 'headers' | 'viewer' | 'log'> {

@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { LimitName } from '@fusion-gateway/base'
-import { type ErrorCode, GatewayError, own } from '@fusion-gateway/base'
+import { type ErrorCode, GatewayError, type LimitName, own } from '@fusion-gateway/base'
 import { toHttpError } from '@fusion-gateway/gateway-kit'
 import {
   type FastifyBaseLogger,

@@ -1,6 +1,5 @@
 import { own } from '@fusion-gateway/base'
-import type { Model } from '@fusion-gateway/prisma-trees'
-import { type Branch, noBranches, type ReadPlan, type Relation } from '@fusion-gateway/prisma-trees'
+import { type Branch, type Model, noBranches, type ReadPlan, type Relation } from '@fusion-gateway/prisma-trees'
 import { getArgumentValues } from 'graphql'
 import { metadataOf } from '../field-metadata.ts'
 import type { Context } from '../types.ts'

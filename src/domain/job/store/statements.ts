@@ -1,6 +1,5 @@
 import type { JobStatus } from '@fusion-gateway/database'
-import type { DataModel } from '@fusion-gateway/prisma-trees'
-import { type Arity, createClause, createOwnerships, unnestRows } from '@fusion-gateway/prisma-trees'
+import { type Arity, createClause, createOwnerships, type DataModel, unnestRows } from '@fusion-gateway/prisma-trees'
 import { type Statement, statement, write } from '@fusion-gateway/sql'
 import { isSuspended, suspendedTenants } from '../../suspension/suspension.ts'
 import { defaultMaxAttempts, maxTypeLength, typePattern } from '../job.input.ts'

@@ -6,8 +6,7 @@ import type { Logger } from '@fusion-gateway/telemetry'
 import { secretOwnerOf } from '../secrets.ts'
 import { type AttemptEnd, type ClaimedDelivery, createDeliveryStore, type SentEvent } from './delivery-store.ts'
 import { payloadOf } from './payload.ts'
-import type { Send, SendResult } from './send.ts'
-import { signMessage } from './send.ts'
+import { type Send, type SendResult, signMessage } from './send.ts'
 
 const minute = 60
 const hour = 60 * minute

@@ -1,5 +1,4 @@
-import type { Sql, Statement } from '@fusion-gateway/sql'
-import { sumOfBatches, sumOfTenants } from '@fusion-gateway/sql'
+import { type Sql, type Statement, sumOfBatches, sumOfTenants } from '@fusion-gateway/sql'
 import type { Event, EventType } from '../../event/event.ts'
 import type { DeliveryStatus } from '../webhook.ts'
 import * as statements from './statements.ts'

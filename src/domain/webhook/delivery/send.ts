@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import type { AllowedNetworks } from '@fusion-gateway/network'
-import { createGuardedAgent, createLookup, readRetryAfter } from '@fusion-gateway/network'
+import { type AllowedNetworks, createGuardedAgent, createLookup, readRetryAfter } from '@fusion-gateway/network'
 import { type Agent, type Dispatcher, request } from 'undici'
 import { secretPrefix } from '../secrets.ts'
 

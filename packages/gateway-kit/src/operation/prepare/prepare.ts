@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Viewer } from '@fusion-gateway/auth'
-import type { Scope } from '@fusion-gateway/base'
-import { own } from '@fusion-gateway/base'
+import { own, type Scope } from '@fusion-gateway/base'
 import {
   allFields,
   createPlanner,
@@ -13,8 +12,7 @@ import {
   type Values,
 } from '@fusion-gateway/pothos-trees'
 import type { Model, ReadPlan } from '@fusion-gateway/prisma-trees'
-import type { Metrics } from '@fusion-gateway/telemetry'
-import { maxNameLength, type OperationSummary } from '@fusion-gateway/telemetry'
+import { type Metrics, maxNameLength, type OperationSummary } from '@fusion-gateway/telemetry'
 import {
   type DocumentNode,
   type ExecutionResult,

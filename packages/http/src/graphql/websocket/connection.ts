@@ -49,6 +49,9 @@ export function createFlow(socket: WebSocket) {
   }
 }
 
+/** Codes of RFC 6455. */
+const [goingAway, messageTooBig] = [1001, 1009]
+
 /** A close frame has room for a reason of so many bytes. */
 const maxReasonBytes = 123
 
@@ -99,6 +102,17 @@ export function createConnection(
   }
 }
 
+/** Breaks off the subscriptions of a connection, and closes it. Its client connects again and subscribes again. */
+export function leave(connection: Connection, reason: string): void {
+  connection.leaving ??= reason
+  for (const interrupt of connection.interruptions) interrupt()
+  closeIfDone(connection)
+}
+
+export function closeIfDone({ socket, running, leaving }: Connection): void {
+  if (leaving !== undefined && running.size === 0) close(socket, goingAway, leaving)
+}
+
 /** Logs the end of a connection, with what refused it. */
 export function logClosed(
   { log, viewer, statements, refusal, operations }: Connection,
@@ -116,9 +130,6 @@ export function logClosed(
 
 /** How much a client may send before the gateway knows it. */
 const maxBytesBeforeCredential = 16 * 1024
-
-/** The code of RFC 6455 for a message that is too long. */
-const messageTooBig = 1009
 
 interface LivenessOptions {
   readonly heartbeatMilliseconds: number

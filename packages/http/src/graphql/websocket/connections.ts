@@ -10,7 +10,16 @@ import { CloseCode, GRAPHQL_TRANSPORT_WS_PROTOCOL, makeServer, type SubscribePay
 import { type WebSocket, WebSocketServer } from 'ws'
 import { plugin } from '../../plugin.ts'
 import { maxBodyBytes } from '../../server/server-options.ts'
-import { type Connection, close, createConnection, createFlow, logClosed, watchClient } from './connection.ts'
+import {
+  type Connection,
+  close,
+  closeIfDone,
+  createConnection,
+  createFlow,
+  leave,
+  logClosed,
+  watchClient,
+} from './connection.ts'
 import { credentialIn, keepIdsApart, readMessages } from './messages.ts'
 import { createSocketOperations, RejectedOperation, type SocketOperationsOptions } from './socket-operations.ts'
 
@@ -20,7 +29,7 @@ export interface ConnectionsOptions extends SocketOperationsOptions, Pick<Fastif
 }
 
 /** Codes of RFC 6455. */
-const [goingAway, failed, tryAgainLater] = [1001, 1011, 1013]
+const [failed, tryAgainLater] = [1011, 1013]
 
 const closeCodes: Partial<Record<ErrorCode, number>> = {
   UNAUTHENTICATED: CloseCode.Unauthorized,
@@ -46,64 +55,20 @@ const nothing: ExecutionArgs = { schema: new GraphQLSchema({}), document: parse(
 
 /** Serves GraphQL over WebSockets. @see https://github.com/enisdenjo/graphql-ws/blob/master/PROTOCOL.md */
 function createConnections(options: ConnectionsOptions) {
-  const { services, authenticate, limits, log: logger, keepConnection } = options
+  const { services, authenticate, limits, log: logger } = options
   const { metrics } = services
   const startOperation = createSocketOperations(options)
   const open = new Set<Connection>()
   let isDraining = false
 
   const server = makeServer<Record<string, unknown> | undefined, Connection>({
-    onConnect: ({ extra, connectionParams = {} }) => admit(extra, connectionParams),
+    onConnect: ({ extra, connectionParams = {} }) => admit(extra, connectionParams, options),
     onSubscribe: (_context, { length }) => (length > maxIdLength ? [idTooLong()] : nothing),
     execute: () => ({}),
     onOperation: ({ extra, subscriptions }, id, payload) =>
       start(extra, payload, () => void Reflect.deleteProperty(subscriptions, id)),
     onError: (_context, _id, _payload, errors) => errors.flatMap(errorsIn).map((error) => error.toJSON()),
   })
-
-  /**
-   * Finds the viewer again, of a connection or of its operation. Closes the connection if the credential is no longer
-   * valid.
-   */
-  const recheck =
-    ({ socket }: Connection): Authenticate =>
-    async (request) => {
-      try {
-        return await authenticate(request)
-      } catch (error) {
-        if (isRefusal(error)) close(socket, CloseCode.Forbidden, error.message)
-        throw error
-      }
-    }
-
-  /** Checks the credential and takes a permit, or closes the connection. */
-  async function admit(connection: Connection, params: Record<string, unknown>): Promise<boolean> {
-    const { socket, raw, log } = connection
-    try {
-      const sent = connection.headers
-      connection.headers = { ...(credentialIn(params) ?? sent), ...clientHeaders(sent), ...clientHeaders(params) }
-      const viewer = await authenticate(connection)
-      await limits.messages.wait(viewer, messagesPerSocket)
-      const releasePermit = await limits.webSockets.take(viewer)
-      const stopWatching = watchCredential(
-        () => recheck(connection)(connection),
-        () => undefined,
-      )
-      connection.release = () => {
-        releasePermit()
-        stopWatching()
-      }
-      keepConnection(raw)
-      // The client has left meanwhile.
-      if (!open.has(connection)) connection.release()
-      return true
-    } catch (error) {
-      const { code, message } = toGatewayError(error, log)
-      connection.refusal.note(error)
-      close(socket, closeCodes[code] ?? failed, message)
-      return false
-    }
-  }
 
   /** @param forget makes graphql-ws send nothing more of the operation */
   function start(connection: Connection, payload: SubscribePayload, forget: () => void): AsyncGenerator<object> {
@@ -129,7 +94,7 @@ function createConnections(options: ConnectionsOptions) {
       payload,
       headers,
       log: logger.child({ requestId: id }),
-      authenticate: recheck(connection),
+      authenticate: recheckBy(authenticate, connection),
       silenceListeners,
       onSubscribe,
       onEnd,
@@ -137,17 +102,6 @@ function createConnections(options: ConnectionsOptions) {
     })
     running.add(operation)
     return operation
-  }
-
-  /** Breaks off the subscriptions of a connection, and closes it. Its client connects again and subscribes again. */
-  function leave(connection: Connection, reason: string): void {
-    connection.leaving ??= reason
-    for (const interrupt of connection.interruptions) interrupt()
-    closeIfDone(connection)
-  }
-
-  function closeIfDone({ socket, running, leaving }: Connection): void {
-    if (leaving !== undefined && running.size === 0) close(socket, goingAway, leaving)
   }
 
   /** Begins the protocol. Returns what ends it. */
@@ -210,6 +164,54 @@ function createConnections(options: ConnectionsOptions) {
     cutOff(): void {
       for (const { socket } of open) socket.terminate()
     },
+  }
+}
+
+/**
+ * Finds the viewer again, of a connection or of its operation. Closes the connection if the credential is no longer
+ * valid.
+ */
+function recheckBy(authenticate: Authenticate, { socket }: Connection): Authenticate {
+  return async (request) => {
+    try {
+      return await authenticate(request)
+    } catch (error) {
+      if (isRefusal(error)) close(socket, CloseCode.Forbidden, error.message)
+      throw error
+    }
+  }
+}
+
+/** Checks the credential and takes a permit, or closes the connection. */
+async function admit(
+  connection: Connection,
+  params: Record<string, unknown>,
+  { authenticate, limits, keepConnection }: ConnectionsOptions,
+): Promise<boolean> {
+  const { socket, raw, log } = connection
+  try {
+    const sent = connection.headers
+    connection.headers = { ...(credentialIn(params) ?? sent), ...clientHeaders(sent), ...clientHeaders(params) }
+    const viewer = await authenticate(connection)
+    await limits.messages.wait(viewer, messagesPerSocket)
+    const releasePermit = await limits.webSockets.take(viewer)
+    const stopWatching = watchCredential(
+      () => recheckBy(authenticate, connection)(connection),
+      () => undefined,
+    )
+    connection.release = () => {
+      releasePermit()
+      stopWatching()
+    }
+    keepConnection(raw)
+    // The client has left meanwhile.
+    if (socket.readyState === socket.CLOSED) connection.release()
+    return true
+  } catch (error) {
+    const { code, message } = toGatewayError(error, log)
+    connection.refusal.note(error)
+    close(socket, closeCodes[code] ?? failed, message)
+    return false
   }
 }
 

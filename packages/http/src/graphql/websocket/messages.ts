@@ -5,8 +5,7 @@ import type { Limits } from '@fusion-gateway/limits'
 import { CloseCode, type SubscribePayload } from 'graphql-ws'
 import type { RawData, WebSocket } from 'ws'
 import { longBody } from '../../plugins/supported-requests.ts'
-import type { Flow } from './connection.ts'
-import { close } from './connection.ts'
+import { close, type Flow } from './connection.ts'
 
 interface ReadOptions {
   readonly flow: Flow
