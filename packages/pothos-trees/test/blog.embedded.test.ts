@@ -231,11 +231,12 @@ describe('what is not planned is refused when the schema is built', () => {
     expect(() => builder.toSchema()).toThrow(message)
   })
 
-  it('types with include, and plugins in another order', () => {
+  it('types with include, nodes of plugin-prisma, and plugins in another order', () => {
     const builder = newBuilder()
     builder.prismaObject('Author', { include: { posts: true }, fields: (t) => ({ id: t.exposeID('id') }) })
     builder.queryType({ fields: (t) => ({ one: t.string({ resolve: () => '' }) }) })
     expect(() => builder.toSchema()).toThrow('Author has `include` or `select`')
+    expect(() => builder.prismaNode('Post', { id: { field: 'id' } } as never)).toThrow('use `builder.prismaObject`')
     const other = newBuilder([PrismaPlugin, treesPlugin])
     other.queryType({ fields: (t) => ({ one: t.string({ resolve: () => '' }) }) })
     expect(() => other.toSchema()).toThrow('[treesPlugin, PrismaPlugin]')
