@@ -111,14 +111,14 @@ export class JobStore {
   }
 
   async findByIdempotencyKeys(tenantAppId: string, keys: readonly string[]): Promise<Job[]> {
-    return this.#jobs(await this.#sql.query(this.#table.findByIdempotencyKeys, [tenantAppId, keys]))
+    return (await this.#sql.query(this.#table.findByIdempotencyKeys, [tenantAppId, keys])).map(this.#table.toJob)
   }
 
   /** Inserts jobs. Returns them without those whose idempotency key a job of the tenant has. */
   async insert(tenantAppId: string, jobs: readonly NewJobRow[]): Promise<Job[]> {
     const arity = arityOf(jobs)
     const given = givenParameters(jobs, insertedValues, arity)
-    return this.#jobs(await this.#sql.query(this.#table.insert[arity], [tenantAppId, ...given]))
+    return (await this.#sql.query(this.#table.insert[arity], [tenantAppId, ...given])).map(this.#table.toJob)
   }
 
   /**
@@ -127,7 +127,8 @@ export class JobStore {
    */
   async claim(tenantAppId: string, { jobTypes, limit, leaseSeconds }: ClaimRequest): Promise<Job[]> {
     const parameters = [jobTypes, String(limit), String(leaseSeconds), tenantAppId, String(shareOf(limit, jobTypes))]
-    return oldestFirst(this.#jobs(await this.#sql.of(tenantAppId).query(this.#table.claim, parameters)))
+    const claimed = await this.#sql.of(tenantAppId).query(this.#table.claim, parameters)
+    return oldestFirst(claimed.map(this.#table.toJob))
   }
 
   /**
@@ -146,7 +147,7 @@ export class JobStore {
     const claimed = await this.#sql.query(this.#table.claimOfAllTenants, parameters)
     // The last value is the place in the order.
     const queued = claimed.toSorted((one, other) => Number(one.at(-1)) - Number(other.at(-1)))
-    return this.#jobs(queued.map((values) => values.slice(0, -1)))
+    return queued.map((values) => this.#table.toJob(values.slice(0, -1)))
   }
 
   async extendLease(held: HeldJob, leaseSeconds: number) {
@@ -202,15 +203,10 @@ export class JobStore {
 
   /**
    * Removes jobs that finished more than `days` ago, in small batches. Imported jobs have no finishing time and stay.
-   *
-   * @returns how many
+   * Returns how many.
    */
   removeFinished(days: number): Promise<number> {
     return removeOlder(this.#sql, { table: 'job', column: 'finished_at', age: `${days} days` })
-  }
-
-  #jobs(rows: readonly (readonly unknown[])[]): Job[] {
-    return rows.map(this.#table.toJob)
   }
 
   async #row(sent: Statement, { tenantAppId, id }: JobKey, values: readonly Parameter[] = []) {
