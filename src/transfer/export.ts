@@ -121,7 +121,7 @@ function withOnly(database: Database, ids: readonly string[]): Database {
     const where = { AND: [request.where, { id: { in: [...ids] } }] }
     return reads.list(sql, model, owner, { ...request, where }, options)
   }
-  return { ...database, reads: { ...reads, list } }
+  return { ...database, reads: Object.assign(Object.create(reads), { list }) }
 }
 
 function viewerOf({ id, name }: TenantApp): Viewer {

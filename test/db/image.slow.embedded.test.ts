@@ -3,14 +3,15 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createImage, imageFile, unpackImage } from '@fusion-gateway/embedded'
-import { readMigrationStatus } from '@fusion-gateway/migrate'
+import { deployMigrations, readMigrationStatus } from '@fusion-gateway/migrate'
+import { Sql } from '@fusion-gateway/sql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openDatabase } from '../../src/database.ts'
 
 describe('the image of an empty database', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'fusion-image-'))
   // The installation has written it, unless migrations have changed since.
-  beforeAll(createImage)
+  beforeAll(() => createImage((driver) => deployMigrations({ driver, sql: new Sql(driver) })))
   afterAll(() => rmSync(folder, { recursive: true }))
 
   it('is what a new database is copied from: it has all migrations from the start', async () => {

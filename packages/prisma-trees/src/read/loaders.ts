@@ -116,19 +116,49 @@ type Cache = Map<string, unknown>
 
 /** Creates the reads of one request: a DataLoader for each relation that is loaded. */
 export function createLoaders(sql: Sql, reads: Reads, owner: Owner, given: Partial<ReadLimits> = {}): Loaders {
-  const limits = { ...noLimits, ...given }
-  const loaders = new Map<readonly Branch[], Map<Relation, DataLoader<string, unknown>>>()
-  const counters = new Map<Relation, DataLoader<string, number>>()
-  const restrict = createNestedLists()
+  return new LoadersBelow(new RequestReads(sql, reads, owner, { ...noLimits, ...given }), noBranches)
+}
+
+/** What a request reads, and what it has read. Requests are many, so it is one object, and its maps are made late. */
+class RequestReads {
+  readonly reads: Reads
+  readonly limits: ReadLimits
+  plan = noPlan
+  private readonly sql: Sql
+  private readonly owner: Owner
+  private readonly loaders = new Map<readonly Branch[], Map<Relation, DataLoader<string, unknown>>>()
+  private counters: Map<Relation, DataLoader<string, number>> | undefined
   /** The caches of the DataLoaders that read no branches. */
-  const caches = new Map<Relation, Cache>()
-  let plan = noPlan
-  let received = 0
+  private readonly caches = new Map<Relation, Cache>()
+  private restrictTo: Loaders['restrict'] | undefined
+  private received = 0
+
+  constructor(sql: Sql, reads: Reads, owner: Owner, limits: ReadLimits) {
+    this.sql = sql
+    this.reads = reads
+    this.owner = owner
+    this.limits = limits
+  }
+
+  get restrict(): Loaders['restrict'] {
+    this.restrictTo ??= createNestedLists()
+    return this.restrictTo
+  }
+
+  /** Sends a read of the owner's rows. */
+  send<Result>(read: (reads: Reads, sql: Sql, owner: Owner) => Promise<Result>): Promise<Result> {
+    return read(this.reads, this.sql, this.owner)
+  }
+
+  /** The same after the searches and counts that wait before it, because it can read many rows. */
+  search<Result>(read: (reads: Reads, sql: Sql, owner: Owner) => Promise<Result>): Promise<Result> {
+    return this.limits.search(() => this.send(read))
+  }
 
   /** @throws the error of the limits, before the rows are decoded, which takes several times their length */
-  function onReceived(length: number): void {
-    received += length
-    if (received > limits.maxLength) throw limits.errorFor({ of: 'length', isSearch: false })
+  private readonly onReceived = (length: number): void => {
+    this.received += length
+    if (this.received > this.limits.maxLength) throw this.limits.errorFor({ of: 'length', isSearch: false })
   }
 
   /**
@@ -136,178 +166,219 @@ export function createLoaders(sql: Sql, reads: Reads, owner: Owner, given: Parti
    * @throws the error of the limits if the conditions and orders that the client composed take longer than a statement
    *   may take
    */
-  async function orTooExpensive<Result>(
-    traits: readonly Traits[],
-    read: Promise<Result>,
-    order?: Order,
-  ): Promise<Result> {
+  async orTooExpensive<Result>(traits: readonly Traits[], read: Promise<Result>, order?: Order): Promise<Result> {
     try {
       return await read
     } catch (error) {
       const isSearch = traits.some(({ hasSearchedText }) => hasSearchedText)
       const isComposedByClient = isSearch || traits.some(({ isComposed }) => isComposed) || order?.ties !== undefined
       if (!isComposedByClient || !isStatementTimeout(error)) throw error
-      throw limits.errorFor({ of: order?.ties ? 'order' : 'filter', isSearch, cause: error })
+      throw this.limits.errorFor({ of: order?.ties ? 'order' : 'filter', isSearch, cause: error })
     }
   }
 
   /** @throws the error of the limits if statistics take longer than a statement may take */
-  async function orTooManyRows<Result>(read: Promise<Result>): Promise<Result> {
+  async orTooManyRows<Result>(read: Promise<Result>): Promise<Result> {
     try {
       return await read
     } catch (error) {
       if (!isStatementTimeout(error)) throw error
-      throw limits.errorFor({ of: 'statistics', isSearch: false, cause: error })
+      throw this.limits.errorFor({ of: 'statistics', isSearch: false, cause: error })
     }
   }
 
-  const queueFor = (model: Model, rows: number, followed = plan) =>
-    rows > maxObjects && limits.longModels.has(model) && reads.hasObjects(model, followed) ? limits.objects : atOnce
-
-  function readList(
-    model: Model,
-    request: ListRequest,
-    followed: ReadPlan,
-    branches: readonly Branch[],
-  ): Promise<Tree> {
-    const read = () => reads.list(sql, model, owner, request, { plan: followed, branches, onReceived })
-    const traits = [reads.traitsOf(model, request.where), ...traitsBelow(branches)]
-    const queued = isLong(request.order, traits) ? limits.search : queueFor(model, request.limit, followed)
-    return orTooExpensive(traits, queued(read), request.order)
+  private queueFor(model: Model, rows: number, followed = this.plan): Queued {
+    const { longModels, objects } = this.limits
+    return rows > maxObjects && longModels.has(model) && this.reads.hasObjects(model, followed) ? objects : atOnce
   }
 
-  const traitsOfRelation = (relation: Relation) => reads.traitsOf(relation.model, whereOfRelation(relation))
+  readList(model: Model, request: ListRequest, followed: ReadPlan, branches: readonly Branch[]): Promise<Tree> {
+    const { onReceived } = this
+    const options = { plan: followed, branches, onReceived }
+    const read = () => this.send((reads, sql, owner) => reads.list(sql, model, owner, request, options))
+    const traits = [this.reads.traitsOf(model, request.where), ...this.traitsBelow(branches)]
+    const isSearched = isLong(request.order, traits)
+    const queued = isSearched ? this.limits.search : this.queueFor(model, request.limit, followed)
+    return this.orTooExpensive(traits, queued(read), request.order)
+  }
+
+  private traitsOfRelation(relation: Relation): Traits {
+    return this.reads.traitsOf(relation.model, whereOfRelation(relation))
+  }
 
   /** The traits of the nested lists that are read together with the rows above. */
-  function traitsBelow(branches: readonly Branch[]): Traits[] {
-    return branches.flatMap((branch) => [traitsOfRelation(branch.relation), ...traitsBelow(branch.branches)])
+  private traitsBelow(branches: readonly Branch[]): Traits[] {
+    return branches.flatMap((branch) => [this.traitsOfRelation(branch.relation), ...this.traitsBelow(branch.branches)])
   }
 
-  function cacheOf(relation: Relation): Cache {
-    const cache = caches.get(relation) ?? new Map<string, unknown>()
-    caches.set(relation, cache)
+  private cacheOf(relation: Relation): Cache {
+    const cache = this.caches.get(relation) ?? new Map<string, unknown>()
+    this.caches.set(relation, cache)
     return cache
   }
 
   /** Primes the DataLoader of a relation with the rows that a plan has read. */
-  function prime({ relation, keys, rows }: Level): void {
-    const cache = cacheOf(relation)
+  prime({ relation, keys, rows }: Level): void {
+    const cache = this.cacheOf(relation)
     const valueFor = grouped(relation, rows)
     for (const key of keys) if (!cache.has(key)) cache.set(key, valueFor(key))
   }
 
   /** Reads a relation for keys, and the branches below. */
-  async function readAll(relation: Relation, branches: readonly Branch[], keys: readonly string[]): Promise<unknown[]> {
+  async readAll(relation: Relation, branches: readonly Branch[], keys: readonly string[]): Promise<unknown[]> {
     // No statement is sent for a key that no row can have.
     const possible = keys.filter(isPossibleId)
     if (possible.length === 0) return keys.map(grouped(relation, []))
-    const read = () => reads.related(sql, relation, owner, possible, { plan, branches, onReceived })
-    const traits = [traitsOfRelation(relation), ...traitsBelow(branches)]
-    const queued = traits.some(({ isSearch }) => isSearch) ? limits.search : queueFor(relation.model, possible.length)
-    const { rows, levels } = await orTooExpensive(traits, queued(read))
-    for (const level of levels) prime(level)
+    const options = { plan: this.plan, branches, onReceived: this.onReceived }
+    const read = () => this.send((reads, sql, owner) => reads.related(sql, relation, owner, possible, options))
+    const traits = [this.traitsOfRelation(relation), ...this.traitsBelow(branches)]
+    const isSearched = traits.some(({ isSearch }) => isSearch)
+    const queued = isSearched ? this.limits.search : this.queueFor(relation.model, possible.length)
+    const { rows, levels } = await this.orTooExpensive(traits, queued(read))
+    for (const level of levels) this.prime(level)
     return keys.map(grouped(relation, rows))
   }
 
-  function loaderOf(relation: Relation, branches: readonly Branch[]): DataLoader<string, unknown> {
-    const ofBranches = loaders.get(branches) ?? new Map<Relation, DataLoader<string, unknown>>()
-    loaders.set(branches, ofBranches)
+  /** Loads a relation. Returns a value, and no promise, if the plan has read it already. */
+  load(relation: Relation, branches: readonly Branch[], key: string): unknown {
+    const cache = branches === noBranches ? this.caches.get(relation) : undefined
+    return cache?.has(key) ? cache.get(key) : this.loaderOf(relation, branches).load(key)
+  }
+
+  private loaderOf(relation: Relation, branches: readonly Branch[]): DataLoader<string, unknown> {
+    const ofBranches = this.loaders.get(branches) ?? new Map<Relation, DataLoader<string, unknown>>()
+    this.loaders.set(branches, ofBranches)
     let loader = ofBranches.get(relation)
     if (!loader) {
-      const cacheMap = branches === noBranches ? (cacheOf(relation) as Map<string, Promise<unknown>>) : new Map()
-      loader = new DataLoader<string, unknown>((keys) => readAll(relation, branches, keys), { cacheMap })
+      const cacheMap = branches === noBranches ? (this.cacheOf(relation) as Map<string, Promise<unknown>>) : new Map()
+      loader = new DataLoader<string, unknown>((keys) => this.readAll(relation, branches, keys), { cacheMap })
       ofBranches.set(relation, loader)
     }
     return loader
   }
 
-  /** Counts are queued, because they can read many rows. */
-  async function countAll(relation: Relation, keys: readonly string[]): Promise<number[]> {
+  private async countAll(relation: Relation, keys: readonly string[]): Promise<number[]> {
     const possible = keys.filter(isPossibleId)
-    const counting = limits.search(() => reads.countRelated(sql, relation, owner, possible))
-    const counts = await orTooExpensive([traitsOfRelation(relation)], counting)
+    const counting = this.search((reads, sql, owner) => reads.countRelated(sql, relation, owner, possible))
+    const counts = await this.orTooExpensive([this.traitsOfRelation(relation)], counting)
     return keys.map((key) => counts.get(key) ?? 0)
   }
 
-  function counterOf(relation: Relation): DataLoader<string, number> {
+  counterOf(relation: Relation): DataLoader<string, number> {
+    this.counters ??= new Map()
     const counter =
-      counters.get(relation) ?? new DataLoader<string, number>((keys) => countAll(relation, keys), { cache: false })
-    counters.set(relation, counter)
+      this.counters.get(relation) ??
+      new DataLoader<string, number>((keys) => this.countAll(relation, keys), { cache: false })
+    this.counters.set(relation, counter)
     return counter
   }
 
-  function below(branches: readonly Branch[]): Loaders {
-    // A node can have branches of several models. If none is of the relation's model, the load has no branches.
-    const branchesOf = ({ model }: Relation) =>
-      branches.some(({ parent }) => parent === model) ? branches : noBranches
-
-    const own: Loaders = {
-      load<Result>(relation: Relation<Model, Result>, key: string) {
-        const own = branchesOf(relation)
-        const cache = own === noBranches ? caches.get(relation) : undefined
-        return (cache?.has(key) ? cache.get(key) : loaderOf(relation, own).load(key)) as Result | Promise<Result>
-      },
-      loadAll<Result>(relation: Relation<Model, Result>, keys: readonly string[]) {
-        return readAll(relation, branchesOf(relation), keys) as Promise<Result[]>
-      },
-      restrict,
-      countRelated: (relation, key) => counterOf(relation).load(key),
-      async find(model, args) {
-        const { plan: ownPlan, branches: ownBranches, toResults } = reads.planOf(model, args)
-        return toResults(await readList(model, reads.requestOf(model, args), ownPlan, ownBranches))
-      },
-      requestOf: reads.requestOf,
-      async list(model, request) {
-        const { rows, levels } = await readList(model, request, plan, branches)
-        for (const level of levels) prime(level)
-        return rows as never
-      },
-      hasRow(model, request) {
-        const traits = [reads.traitsOf(model, request.where)]
-        const queued = isLong(request.order, traits) ? limits.search : atOnce
-        return orTooExpensive(
-          traits,
-          queued(() => reads.hasRow(sql, model, owner, request)),
-          request.order,
-        )
-      },
-      count: (model, where) =>
-        orTooExpensive(
-          [reads.traitsOf(model, where)],
-          limits.search(() => reads.count(sql, model, owner, where)),
-        ),
-      aggregate: (model, args) =>
-        orTooExpensive(
-          [reads.traitsOf(model, args.where ?? {})],
-          limits.search(() => reads.aggregate(sql, model, owner, args)),
-        ),
-      estimate: (model, where) => limits.search(() => reads.estimate(sql, model, owner, where)),
-      stats(model, where) {
-        const readParts = (parts: readonly StatsPart[]) =>
-          limits.search(() => reads.stats(sql, model, owner, where, parts))
-        const loader = new DataLoader<StatsPart, StatsResult<StatsPart>, string>(
-          (parts) => orTooManyRows(readParts(parts)),
-          { cacheKeyFn: keyOf },
-        )
-        return (part) => loader.load(part) as Promise<never>
-      },
-      countBy: (model, field) => limits.search(() => reads.countBy(sql, model, owner, field)),
-      follow(followed) {
-        plan = followed
-      },
-      at(rootField) {
-        const planned = plan.branchesOf(rootField)
-        return planned.length > 0 ? below(planned) : own
-      },
-      clearAll() {
-        received = 0
-        for (const cache of caches.values()) cache.clear()
-        for (const ofBranches of loaders.values()) for (const loader of ofBranches.values()) loader.clearAll()
-      },
-    }
-    return own
+  clearAll(): void {
+    this.received = 0
+    for (const cache of this.caches.values()) cache.clear()
+    for (const ofBranches of this.loaders.values()) for (const loader of ofBranches.values()) loader.clearAll()
   }
-  return below(noBranches)
+}
+
+/** The reads of a request below a root field, which are planned. */
+class LoadersBelow implements Loaders {
+  private readonly request: RequestReads
+  private readonly branches: readonly Branch[]
+
+  constructor(request: RequestReads, branches: readonly Branch[]) {
+    this.request = request
+    this.branches = branches
+  }
+
+  /** A node can have branches of several models. If none is of the relation's model, the load has no branches. */
+  private branchesOf({ model }: Relation): readonly Branch[] {
+    return this.branches.some(({ parent }) => parent === model) ? this.branches : noBranches
+  }
+
+  load<Result>(relation: Relation<Model, Result>, key: string) {
+    return this.request.load(relation, this.branchesOf(relation), key) as Result | Promise<Result>
+  }
+
+  loadAll<Result>(relation: Relation<Model, Result>, keys: readonly string[]) {
+    return this.request.readAll(relation, this.branchesOf(relation), keys) as Promise<Result[]>
+  }
+
+  restrict<Result>(relation: Relation<Model, Result>, rows: RelatedRows) {
+    return this.request.restrict(relation, rows)
+  }
+
+  countRelated(relation: Relation, key: string) {
+    return this.request.counterOf(relation).load(key)
+  }
+
+  async find(model: Model, args: ReadArguments) {
+    const { request } = this
+    const { plan, branches, toResults } = request.reads.planOf(model, args)
+    return toResults(await request.readList(model, this.requestOf(model, args), plan, branches))
+  }
+
+  requestOf(model: Model, args: ReadArguments) {
+    return this.request.reads.requestOf(model, args)
+  }
+
+  async list<M extends Model>(model: M, listed: ListRequest): Promise<SelectedRow<M>[]> {
+    const { request, branches } = this
+    const { rows, levels } = await request.readList(model, listed, request.plan, branches)
+    for (const level of levels) request.prime(level)
+    return rows as never
+  }
+
+  hasRow(model: Model, listed: ListRequest) {
+    const { request } = this
+    const traits = [request.reads.traitsOf(model, listed.where)]
+    const queued = isLong(listed.order, traits) ? request.limits.search : atOnce
+    const read = () => request.send((reads, sql, owner) => reads.hasRow(sql, model, owner, listed))
+    return request.orTooExpensive(traits, queued(read), listed.order)
+  }
+
+  count(model: Model, where: object) {
+    const { request } = this
+    const counting = request.search((reads, sql, owner) => reads.count(sql, model, owner, where))
+    return request.orTooExpensive([request.reads.traitsOf(model, where)], counting)
+  }
+
+  aggregate(model: Model, args: AggregateArguments) {
+    const { request } = this
+    const aggregating = request.search((reads, sql, owner) => reads.aggregate(sql, model, owner, args))
+    return request.orTooExpensive([request.reads.traitsOf(model, args.where ?? {})], aggregating)
+  }
+
+  estimate(model: Model, where: object) {
+    return this.request.search((reads, sql, owner) => reads.estimate(sql, model, owner, where))
+  }
+
+  stats(model: Model, where: object): ReturnType<Loaders['stats']> {
+    const { request } = this
+    const readParts = (parts: readonly StatsPart[]) =>
+      request.search((reads, sql, owner) => reads.stats(sql, model, owner, where, parts))
+    const loader = new DataLoader<StatsPart, StatsResult<StatsPart>, string>(
+      (parts) => request.orTooManyRows(readParts(parts)),
+      { cacheKeyFn: keyOf },
+    )
+    return (part) => loader.load(part) as Promise<never>
+  }
+
+  countBy(model: Model, field: string) {
+    return this.request.search((reads, sql, owner) => reads.countBy(sql, model, owner, field))
+  }
+
+  follow(plan: ReadPlan) {
+    this.request.plan = plan
+  }
+
+  at(rootField: object): Loaders {
+    const planned = this.request.plan.branchesOf(rootField)
+    return planned.length > 0 ? new LoadersBelow(this.request, planned) : this
+  }
+
+  clearAll() {
+    this.request.clearAll()
+  }
 }
 
 /** Whether a list may read many rows that it does not return: it searches, or sorts those that are equal by a field. */

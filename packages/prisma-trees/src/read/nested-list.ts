@@ -17,9 +17,14 @@ interface NestedList extends Relation {
   readonly rows: RelatedRows
 }
 
+/** Whether only some rows of a relation are read. */
+export function isNestedList(relation: Relation): relation is NestedList {
+  return 'rows' in relation
+}
+
 /** The rows that are read of a relation for each key. Undefined: all of them. */
 export function rowsOfRelation(relation: Relation): RelatedRows | undefined {
-  return 'rows' in relation ? (relation as NestedList).rows : undefined
+  return isNestedList(relation) ? relation.rows : undefined
 }
 
 const all = {}
@@ -56,16 +61,15 @@ export function createNestedLists() {
  */
 export function nestedListText(
   model: DataModel,
-  relation: Relation,
-  rows: RelatedRows,
+  { model: of, by, rows }: NestedList,
   columns: SelectedColumns,
   owned: Ownership,
   keys: string,
   parameters: Parameter[],
 ): string {
-  const table = model(relation.model)
-  const clause = createClause(model, relation.model, owned, rows.where, { parameters, isJoin: false })
-  const ofKey = `"${table.columnOf(relation.by).column}" = parent.id`
+  const table = model(of)
+  const clause = createClause(model, of, owned, rows.where, { parameters, isJoin: false })
+  const ofKey = `"${table.columnOf(by).column}" = parent.id`
   const parts = [ofKey, ...clause.parts, ...positionParts(clause, table, rows)]
   const sorted = `ORDER BY ${sortingOf(table, rows)}`
   const limited = rows.limit === undefined ? '' : ` LIMIT ${clause.parameter(String(rows.limit), 'integer')}`

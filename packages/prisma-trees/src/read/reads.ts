@@ -48,25 +48,38 @@ export interface ValueCount {
   readonly count: number
 }
 
-export type Reads = ReturnType<typeof createReads>
-
 /**
  * Creates the reads of the rows of an owner. Each sends one statement, without Prisma Client, whose query engine costs
  * several times as much. Rows equal those of Prisma's `findMany`, value for value, except that times
  * are texts.
  */
-export function createReads(model: DataModel, onBatch: (size: number) => void = ignore) {
-  const columns = createColumns(model)
-  const readTree = createTreeRead(model, ({ relation, fields }) =>
-    columns(relation.model, fieldsOfRelation(relation), fields),
-  )
-  const ownershipOf = createOwnerships(model)
+export function createReads(model: DataModel, onBatch: (size: number) => void = ignore): Reads {
+  return new Reads(model, onBatch)
+}
+
+/** See `createReads`. */
+export class Reads {
+  private readonly model: DataModel
+  private readonly onBatch: (size: number) => void
+  private readonly columns: ReturnType<typeof createColumns>
+  private readonly readTree: ReturnType<typeof createTreeRead>
+  private readonly ownershipOf: ReturnType<typeof createOwnerships>
 
   // Columns belong to one model and one field. The rest of the text depends on the kinds of the relation and of the
   // owner.
-  const texts = new WeakMap<SelectedColumns, Map<string, string>>()
+  private readonly texts = new WeakMap<SelectedColumns, Map<string, string>>()
 
-  function textOf(
+  constructor(model: DataModel, onBatch: (size: number) => void) {
+    this.model = model
+    this.onBatch = onBatch
+    this.columns = createColumns(model)
+    this.readTree = createTreeRead(model, ({ relation, fields }) =>
+      this.columns(relation.model, fieldsOfRelation(relation), fields),
+    )
+    this.ownershipOf = createOwnerships(model)
+  }
+
+  private textOf(
     relation: Relation,
     selected: SelectedColumns,
     owned: Ownership,
@@ -75,161 +88,163 @@ export function createReads(model: DataModel, onBatch: (size: number) => void = 
   ): string {
     const keys = `$${parameters.length}`
     // Clients compose the arguments of nested lists, so their texts are many.
-    if (rowsOfRelation(relation)) return relatedText(model, relation, selected, owned, keys, parameters)
-    const known = texts.get(selected) ?? new Map<string, string>()
+    if (rowsOfRelation(relation)) return relatedText(this.model, relation, selected, owned, keys, parameters)
+    const known = this.texts.get(selected) ?? new Map<string, string>()
     const key = `${relation.kind} ${within?.model}`
     const text = known.get(key)
     if (text !== undefined) return text
     // `= ANY` has one text for any number of keys. Prisma's `IN` has one per number.
-    const created = relatedText(model, relation, selected, owned, keys, parameters)
-    texts.set(selected, known.set(key, created))
+    const created = relatedText(this.model, relation, selected, owned, keys, parameters)
+    this.texts.set(selected, known.set(key, created))
     return created
   }
 
   /** Reads the rows of a relation, oldest first, and the branches below. */
-  async function related(
+  async related(
     sql: Sql,
     relation: Relation,
     owner: Owner,
     keys: readonly string[],
     { plan = noPlan, branches = noBranches, times, onReceived = ignore }: ReadOptions = {},
   ): Promise<Tree> {
-    onBatch(keys.length)
-    const selected = columns(relation.model, fieldsOfRelation(relation), plan.fieldsOf(relation.model), times)
-    const owned = ownershipOf(owner)
+    this.onBatch(keys.length)
+    const selected = this.columns(relation.model, fieldsOfRelation(relation), plan.fieldsOf(relation.model), times)
+    const owned = this.ownershipOf(owner)
     const parameters: Parameter[] = [...owned.parameters, keys]
-    const text = textOf(relation, selected, owned, owner, parameters)
-    const { isSearch, isComposed, hasSearchedText } = traitsOf(model, relation.model, whereOfRelation(relation))
+    const text = this.textOf(relation, selected, owned, owner, parameters)
+    const { isSearch, isComposed, hasSearchedText } = traitsOf(this.model, relation.model, whereOfRelation(relation))
     const kind = { isShortRead: !isSearch, isPrepared: !isComposed, isPlannedForValues: hasSearchedText, isPage: false }
     const root = { model: relation.model, columns: selected, text, owned, parameters, ...kind }
-    return readTree(sql, root, branches, onReceived)
+    return this.readTree(sql, root, branches, onReceived)
   }
 
   /** The statement of a text that has the conditions of a `where`. */
-  function statementOf(text: string, of: Model, where: object): Statement {
-    const { isComposed, hasSearchedText } = traitsOf(model, of, where)
+  private statementOf(text: string, of: Model, where: object): Statement {
+    const { isComposed, hasSearchedText } = traitsOf(this.model, of, where)
     return { ...(isComposed ? { text } : statement(text)), isPlannedForValues: hasSearchedText }
   }
 
-  return {
-    related,
+  /** What a `where` means for its statement. */
+  traitsOf(modelName: Model, where: object): Traits {
+    return traitsOf(this.model, modelName, where)
+  }
 
-    /** What a `where` means for its statement. */
-    traitsOf: (modelName: Model, where: object): Traits => traitsOf(model, modelName, where),
+  /** The list that arguments of Prisma Client ask for. */
+  requestOf(modelName: Model, args: ReadArguments) {
+    return requestOf(this.model, modelName, args)
+  }
 
-    /** The list that arguments of Prisma Client ask for. */
-    requestOf: (modelName: Model, args: ReadArguments) => requestOf(model, modelName, args),
+  /** The plan of what they select. */
+  planOf(modelName: Model, args: ReadArguments) {
+    return planOf(this.model, modelName, args)
+  }
 
-    /** The plan of what they select. */
-    planOf: (modelName: Model, args: ReadArguments) => planOf(model, modelName, args),
+  /** Whether rows that are read for the plan have JSON objects. */
+  hasObjects(modelName: Model, plan: ReadPlan): boolean {
+    return this.columns(modelName, [], plan.fieldsOf(modelName)).hasObjects
+  }
 
-    /** Whether rows that are read for the plan have JSON objects. */
-    hasObjects(modelName: Model, plan: ReadPlan): boolean {
-      return columns(modelName, [], plan.fieldsOf(modelName)).hasObjects
-    },
+  /** Reads all rows whose field `by` has one of the keys, oldest first, with their times as `Date`. */
+  async batch<M extends Model>(
+    sql: Sql,
+    modelName: M,
+    by: IdField<M>,
+    owner: Owner,
+    keys: readonly string[],
+  ): Promise<Row<M>[]> {
+    const { rows } = await this.related(sql, { kind: 'many', model: modelName, by }, owner, keys, { times: 'dates' })
+    return rows as never
+  }
 
-    /** Reads all rows whose field `by` has one of the keys, oldest first, with their times as `Date`. */
-    async batch<M extends Model>(
-      sql: Sql,
-      modelName: M,
-      by: IdField<M>,
-      owner: Owner,
-      keys: readonly string[],
-    ): Promise<Row<M>[]> {
-      const { rows } = await related(sql, { kind: 'many', model: modelName, by }, owner, keys, { times: 'dates' })
-      return rows as never
-    },
+  /** Reads rows of a list, with the field that it is ordered by, and the branches below. */
+  async list(
+    sql: Sql,
+    modelName: Model,
+    owner: Owner,
+    request: ListRequest,
+    { plan = noPlan, branches = noBranches, onReceived = ignore }: ReadOptions = {},
+  ): Promise<Tree> {
+    const selected = this.columns(modelName, fieldsOfOrder(request.order), plan.fieldsOf(modelName))
+    const owned = this.ownershipOf(owner)
+    const { text, parameters } = pageText(this.model, modelName, selected.list, owned, request)
+    // Without conditions an index leads to the page. A search for a part of a text may read every row, and so may an
+    // order in which many rows are equal by the first field.
+    const { hasConditions, isComposed, hasSearchedText } = traitsOf(this.model, modelName, request.where)
+    const isShortRead = !hasConditions && !request.order.ties
+    const kind = { isShortRead, isPrepared: !isComposed, isPlannedForValues: hasSearchedText, isPage: true }
+    const root = { model: modelName, columns: selected, text, owned, parameters, ...kind }
+    return this.readTree(sql, root, branches, onReceived)
+  }
 
-    /** Reads rows of a list, with the field that it is ordered by, and the branches below. */
-    async list(
-      sql: Sql,
-      modelName: Model,
-      owner: Owner,
-      request: ListRequest,
-      { plan = noPlan, branches = noBranches, onReceived = ignore }: ReadOptions = {},
-    ): Promise<Tree> {
-      const selected = columns(modelName, fieldsOfOrder(request.order), plan.fieldsOf(modelName))
-      const owned = ownershipOf(owner)
-      const { text, parameters } = pageText(model, modelName, selected.list, owned, request)
-      // Without conditions an index leads to the page. A search for a part of a text may read every row, and so may an
-      // order in which many rows are equal by the first field.
-      const { hasConditions, isComposed, hasSearchedText } = traitsOf(model, modelName, request.where)
-      const isShortRead = !hasConditions && !request.order.ties
-      const kind = { isShortRead, isPrepared: !isComposed, isPlannedForValues: hasSearchedText, isPage: true }
-      const root = { model: modelName, columns: selected, text, owned, parameters, ...kind }
-      return readTree(sql, root, branches, onReceived)
-    },
+  /** Whether a list has a row in a window. */
+  async hasRow(sql: Sql, modelName: Model, owner: Owner, request: ListRequest): Promise<boolean> {
+    const { text, parameters } = pageText(this.model, modelName, '1', this.ownershipOf(owner), request)
+    const rows = await sql.query(this.statementOf(text, modelName, request.where), parameters)
+    return rows.length > 0
+  }
 
-    /** Whether a list has a row in a window. */
-    async hasRow(sql: Sql, modelName: Model, owner: Owner, request: ListRequest): Promise<boolean> {
-      const { text, parameters } = pageText(model, modelName, '1', ownershipOf(owner), request)
-      const rows = await sql.query(statementOf(text, modelName, request.where), parameters)
-      return rows.length > 0
-    },
+  async count(sql: Sql, modelName: Model, owner: Owner, where: object): Promise<number> {
+    const { text, parameters } = countText(this.model, modelName, this.ownershipOf(owner), where)
+    const rows = await sql.query(this.statementOf(text, modelName, where), parameters)
+    return Number(rows[0]?.[0])
+  }
 
-    async count(sql: Sql, modelName: Model, owner: Owner, where: object): Promise<number> {
-      const { text, parameters } = countText(model, modelName, ownershipOf(owner), where)
-      const rows = await sql.query(statementOf(text, modelName, where), parameters)
-      return Number(rows[0]?.[0])
-    },
+  /** What `aggregate` of Prisma Client returns, as one row, or with `by` what `groupBy` returns. */
+  async aggregate(sql: Sql, modelName: Model, owner: Owner, args: AggregateArguments) {
+    const { text, parameters, toResult } = aggregateText(this.model, modelName, this.ownershipOf(owner), args)
+    return (await sql.query(this.statementOf(text, modelName, args.where ?? {}), parameters)).map(toResult)
+  }
 
-    /** What `aggregate` of Prisma Client returns, as one row, or with `by` what `groupBy` returns. */
-    async aggregate(sql: Sql, modelName: Model, owner: Owner, args: AggregateArguments) {
-      const { text, parameters, toResult } = aggregateText(model, modelName, ownershipOf(owner), args)
-      return (await sql.query(statementOf(text, modelName, args.where ?? {}), parameters)).map(toResult)
-    },
+  /** Counts the rows of a relation for each key. Keys without rows are left out. */
+  async countRelated(
+    sql: Sql,
+    relation: Relation,
+    owner: Owner,
+    keys: readonly string[],
+  ): Promise<ReadonlyMap<string, number>> {
+    const { text, parameters } = nestedCountText(this.model, relation, this.ownershipOf(owner), keys)
+    const rows = await sql.query(this.statementOf(text, relation.model, whereOfRelation(relation)), parameters)
+    return new Map(rows.map(([key, count]) => [String(key), Number(count)]))
+  }
 
-    /** Counts the rows of a relation for each key. Keys without rows are left out. */
-    async countRelated(
-      sql: Sql,
-      relation: Relation,
-      owner: Owner,
-      keys: readonly string[],
-    ): Promise<ReadonlyMap<string, number>> {
-      const { text, parameters } = nestedCountText(model, relation, ownershipOf(owner), keys)
-      const rows = await sql.query(statementOf(text, relation.model, whereOfRelation(relation)), parameters)
-      return new Map(rows.map(([key, count]) => [String(key), Number(count)]))
-    },
+  /**
+   * About how many rows are selected; null if it could be told only from the rows of other owners.
+   */
+  async estimate(sql: Sql, modelName: Model, owner: Owner, where: object): Promise<number | null> {
+    const traits = traitsOf(this.model, modelName, where)
+    if (!canEstimate(traits, sql.nodes.length > 0)) return null
+    const owned = this.ownershipOf(owner)
+    const readValue = async ({ text, parameters }: ReturnType<typeof estimateText>) =>
+      (await sql.query({ text }, parameters))[0]?.[0]
+    const planned = async (of: object) => rowsOfPlan(await readValue(estimateText(this.model, modelName, owned, of)))
+    const counted = Number(await readValue(ownRowsText(this.model, modelName, owned)))
+    const share = counted > maxCounted ? await readValue(shareText(this.model, modelName, owner.id)) : counted
+    if (share === null || share === undefined) return null
+    // The plans see the rows of all owners. Their ratio tells how many of them are selected, not how many there are.
+    const selected = await planned(where)
+    const all = traits.hasConditions ? await planned({}) : selected
+    return Math.round(Math.max(Number(share), Math.min(counted, maxCounted)) * Math.min(1, selected / all))
+  }
 
-    /**
-     * About how many rows are selected; null if it could be told only from the rows of other owners.
-     */
-    async estimate(sql: Sql, modelName: Model, owner: Owner, where: object): Promise<number | null> {
-      const traits = traitsOf(model, modelName, where)
-      if (!canEstimate(traits, sql.nodes.length > 0)) return null
-      const owned = ownershipOf(owner)
-      const readValue = async ({ text, parameters }: ReturnType<typeof estimateText>) =>
-        (await sql.query({ text }, parameters))[0]?.[0]
-      const planned = async (of: object) => rowsOfPlan(await readValue(estimateText(model, modelName, owned, of)))
-      const counted = Number(await readValue(ownRowsText(model, modelName, owned)))
-      const share = counted > maxCounted ? await readValue(shareText(model, modelName, owner.id)) : counted
-      if (share === null || share === undefined) return null
-      // The plans see the rows of all owners. Their ratio tells how many of them are selected, not how many there are.
-      const selected = await planned(where)
-      const all = traits.hasConditions ? await planned({}) : selected
-      return Math.round(Math.max(Number(share), Math.min(counted, maxCounted)) * Math.min(1, selected / all))
-    },
+  /** Reads parts of the statistics of the rows that are selected, in the order of the parts. */
+  async stats(
+    sql: Sql,
+    modelName: Model,
+    owner: Owner,
+    where: object,
+    parts: readonly StatsPart[],
+  ): Promise<StatsResult<StatsPart>[]> {
+    const { text, parameters } = statsText(this.model, modelName, this.ownershipOf(owner), where, parts)
+    const isPlannedForValues = traitsOf(this.model, modelName, where).hasSearchedText
+    const [row = []] = await sql.query({ text, isPlannedForValues }, parameters)
+    return parts.map((part, index) => decodePart(part, row[index] as string | null))
+  }
 
-    /** Reads parts of the statistics of the rows that are selected, in the order of the parts. */
-    async stats(
-      sql: Sql,
-      modelName: Model,
-      owner: Owner,
-      where: object,
-      parts: readonly StatsPart[],
-    ): Promise<StatsResult<StatsPart>[]> {
-      const { text, parameters } = statsText(model, modelName, ownershipOf(owner), where, parts)
-      const isPlannedForValues = traitsOf(model, modelName, where).hasSearchedText
-      const [row = []] = await sql.query({ text, isPlannedForValues }, parameters)
-      return parts.map((part, index) => decodePart(part, row[index] as string | null))
-    },
-
-    /** Counts the rows for each value of a field, the most frequent ones first. */
-    async countBy(sql: Sql, modelName: Model, owner: Owner, field: string): Promise<readonly ValueCount[]> {
-      const { text, parameters } = countByText(model, modelName, ownershipOf(owner), field)
-      const rows = await sql.query(statement(text), parameters)
-      return rows.map(([value, count]) => ({ value: String(value), count: Number(count) }))
-    },
+  /** Counts the rows for each value of a field, the most frequent ones first. */
+  async countBy(sql: Sql, modelName: Model, owner: Owner, field: string): Promise<readonly ValueCount[]> {
+    const { text, parameters } = countByText(this.model, modelName, this.ownershipOf(owner), field)
+    const rows = await sql.query(statement(text), parameters)
+    return rows.map(([value, count]) => ({ value: String(value), count: Number(count) }))
   }
 }
 

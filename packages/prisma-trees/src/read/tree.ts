@@ -3,7 +3,7 @@ import { type Parameter, type Statement, statement } from '@fusion-gateway/sql'
 import { LRUCache } from 'lru-cache'
 import type { DataModel, Model } from '../data-model.ts'
 import type { SelectedColumns } from './columns.ts'
-import { nestedListText, rowsOfRelation, whereOfRelation } from './nested-list.ts'
+import { isNestedList, nestedListText, whereOfRelation } from './nested-list.ts'
 import { isDated } from './order.ts'
 import type { Ownership } from './owner.ts'
 import type { Branch, Relation } from './relation.ts'
@@ -122,8 +122,7 @@ export function relatedText(
   keys: string,
   parameters: Parameter[],
 ): string {
-  const rows = rowsOfRelation(relation)
-  if (rows) return nestedListText(model, relation, rows, columns, owned, keys, parameters)
+  if (isNestedList(relation)) return nestedListText(model, relation, columns, owned, keys, parameters)
   const table = model(relation.model)
   const text =
     `SELECT ${columns.list} FROM "${table.name}" ` +
