@@ -52,5 +52,5 @@ async function report(error: unknown, args: readonly string[], { stderr }: Io): 
 /** Whether modules are missing that the installation generates, as after `npm ci --ignore-scripts`. */
 function isWithoutClient(error: unknown): boolean {
   const { code, url } = Object(error) as { readonly code?: unknown; readonly url?: unknown }
-  return code === 'ERR_MODULE_NOT_FOUND' && String(url).includes('/engine/db/generated/')
+  return code === 'ERR_MODULE_NOT_FOUND' && String(url).includes('/database/src/generated/')
 }
