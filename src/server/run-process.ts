@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { OperatorError } from '@fusion-gateway/base'
-import { followLayout, watchPlacement } from '@fusion-gateway/citus'
 import { type Database, logWriteProblems } from '@fusion-gateway/database'
 import type { Services } from '@fusion-gateway/gateway-kit'
 import { serveMetrics } from '@fusion-gateway/http'
@@ -14,7 +13,7 @@ import {
   type RedisConnection,
 } from '@fusion-gateway/limits'
 import { createMissing, deployMigrations, mayHavePreviousRelease, requireMigrations } from '@fusion-gateway/migrate'
-import { isNotThereYet, type NodeObserver, statement } from '@fusion-gateway/sql'
+import { citusVersion, isNotThereYet, type NodeObserver, statement } from '@fusion-gateway/sql'
 import type { Tracing } from '@fusion-gateway/telemetry'
 import {
   createLogger,
@@ -128,7 +127,7 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
   const redis = await openRedis(config, logger)
   opened.defer(() => redis?.close())
   await prepareDatabase(database, options)
-  await followLayout(database, logNode(logger))
+  await followNodes(database, logger)
   await logWriteProblems(database.sql, logger)
   await alignEventIds(database, logger)
   const hasPreviousRelease = await mayHavePreviousRelease(database.sql)
@@ -186,6 +185,20 @@ async function untilStopped(database: Database, toldToStop: Promise<void>): Prom
   const problem = await Promise.race([stopped, moved])
   watching.abort()
   return problem
+}
+
+// What knows Citus is loaded only where a database has it.
+
+async function followNodes(database: Database, logger: Logger): Promise<void> {
+  if ((await citusVersion(database.sql)) === undefined) return
+  const { followLayout } = await import('@fusion-gateway/citus')
+  await followLayout(database, logNode(logger))
+}
+
+async function watchPlacement(database: Database, signal: AbortSignal): Promise<OperatorError | undefined> {
+  if (!database.driver.isDistributed?.()) return undefined
+  const citus = await import('@fusion-gateway/citus')
+  return citus.watchPlacement(database, signal)
 }
 
 const connectionsOf = ({ database }: Config) => (database.kind === 'postgresql' ? database.pool.size : undefined)

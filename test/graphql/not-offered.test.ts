@@ -1,6 +1,6 @@
 import { ApolloClient, type ApolloLink, CombinedGraphQLErrors, gql, HttpLink, InMemoryCache } from '@apollo/client/core'
 import { BatchHttpLink } from '@apollo/client/link/batch-http'
-import { apolloMultipart, createServer } from '@fusion-gateway/gateway-kit'
+import { apolloMultipart, loadYoga } from '@fusion-gateway/gateway-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { schemas } from '../../src/domain/schema.graphql.ts'
@@ -150,6 +150,7 @@ describe("Apollo's multipart protocol", () => {
       },
     }
     // A heartbeat that never comes: the end does not wait for it.
+    const { createServer } = await loadYoga()
     const server = createServer({ schema: schemas.schema, path: [], plugins: [], heartbeatMilliseconds: 3_600_000 })
     const reply = { header: () => reply } as unknown as FastifyReply
     const request = { url: '/graphql', method: 'POST', headers: {} } as FastifyRequest

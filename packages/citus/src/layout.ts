@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { OperatorError } from '@fusion-gateway/base'
 import { ownTables } from '@fusion-gateway/database'
-import { type Driver, type NodeObserver, type Sql, statement } from '@fusion-gateway/sql'
-import { hasCitus, runOnNodes } from './nodes.ts'
+import { citusVersion, type Driver, type NodeObserver, type Sql, statement } from '@fusion-gateway/sql'
+import { runOnNodes } from './nodes.ts'
 
 /** The tables that are distributed. The others each server has for itself. */
 const distributed = [...ownTables.keys()].filter((name) => name !== 'event_state' && name !== 'event_raise')
@@ -134,7 +134,7 @@ function restoredElsewhere(): OperatorError {
 
 /** Returns whether the tables are distributed. */
 async function requireTables({ sql, driver }: OpenDatabase): Promise<boolean> {
-  const tables = (await hasCitus(sql)) ? await readTables(sql) : []
+  const tables = (await citusVersion(sql)) === undefined ? [] : await readTables(sql)
   if (!tables.some(({ isDistributed }) => isDistributed)) return false
   if (driver.routeRead)
     throw new OperatorError('DATABASE_REPLICA_URLS is not supported for a distributed database yet.')
@@ -165,8 +165,7 @@ const checkMilliseconds = 5_000
  * @returns resolves with what an operator has to do, if that happens before the signal is aborted
  */
 export async function watchPlacement(database: OpenDatabase, signal: AbortSignal): Promise<OperatorError | undefined> {
-  const { sql, driver } = database
-  if (!driver.isDistributed?.()) return undefined
+  const { sql } = database
   while (!signal.aborted) {
     await sleep(checkMilliseconds, undefined, { signal, ref: false }).catch(() => undefined)
     const problem = await requirePlacement(sql)

@@ -1,10 +1,9 @@
 import { OperatorError } from '@fusion-gateway/base'
-import { type Sql, statement } from '@fusion-gateway/sql'
+import { citusVersion, type Sql, statement } from '@fusion-gateway/sql'
 
 /** The first version of Citus with which the gateway was tested. */
 const minVersion = 13
 
-const readVersion = statement(`SELECT extversion FROM pg_extension WHERE extname = 'citus'`)
 const listNodes = statement(`SELECT nodename || ':' || nodeport, groupid::text FROM pg_dist_node ORDER BY groupid`)
 const addNode = statement('SELECT citus_add_node($1, $2::integer)')
 const countHolders = statement(`
@@ -23,11 +22,6 @@ export async function runOnNodes(sql: Sql, command: string) {
   })
 }
 
-/** Whether a database has the extension. */
-export async function hasCitus(sql: Sql): Promise<boolean> {
-  return (await sql.query(readVersion)).length > 0
-}
-
 /**
  * Adds nodes, unless they are there, and requires that the tables can be distributed over all of them.
  *
@@ -35,13 +29,13 @@ export async function hasCitus(sql: Sql): Promise<boolean> {
  * @throws OperatorError naming what is missing
  */
 export async function prepareNodes(sql: Sql, wanted: readonly string[]): Promise<void> {
-  const [[version] = []] = await sql.query(readVersion)
+  const version = await citusVersion(sql)
   if (version === undefined) {
     throw new OperatorError(
       'The database has no Citus. On each server, add citus to shared_preload_libraries and, in a database of the same name, run as a superuser: CREATE EXTENSION citus',
     )
   }
-  if (Number.parseInt(String(version), 10) < minVersion) {
+  if (Number.parseInt(version, 10) < minVersion) {
     throw new OperatorError(`The database has Citus ${version}. The gateway needs ${minVersion} or later.`)
   }
   await addMissing(sql, wanted)

@@ -1,1 +1,1 @@
-export { consolePages, readModules, readStyle } from './console-pages.ts'
+export { consolePages, readModules } from './console-pages.ts'

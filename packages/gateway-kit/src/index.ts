@@ -44,7 +44,7 @@ export { createResponseMemory, type ResponseMemoryOptions } from './operation/re
 export type { DocumentRequest, Results } from './operation/run.ts'
 export { readTrustedDocuments, type TrustedDocuments } from './operation/trusted-documents.ts'
 export { WrittenResult } from './operation/written-result.ts'
-export { createServer, type Exchange, type ServerOptions } from './operation/yoga.ts'
+export type { Exchange, ServerOptions } from './operation/yoga.ts'
 export {
   type Authenticate,
   contextOf,
@@ -70,3 +70,6 @@ export {
 } from './response-body.ts'
 export { Interruption, type SubscriptionValues } from './subscription-values.ts'
 export { toHttpError } from './to-http-error.ts'
+
+/** Yoga is loaded by the first operation, so that a start does not wait for it. */
+export const loadYoga = () => import('./operation/yoga.ts')

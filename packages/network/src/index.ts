@@ -1,4 +1,3 @@
-export { createGuardedAgent } from './guarded-agent.ts'
 export { createLookup, type Lookup } from './lookup.ts'
 export {
   type AllowedNetworks,
@@ -8,3 +7,6 @@ export {
 } from './private-networks.ts'
 export { readBytes } from './read-bytes.ts'
 export { readRetryAfter } from './retry-after.ts'
+
+/** The agent, and undici with it, is loaded only where requests are sent. */
+export const loadGuardedAgent = () => import('./guarded-agent.ts')

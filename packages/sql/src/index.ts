@@ -1,3 +1,4 @@
+export { citusVersion } from './citus-version.ts'
 export type {
   Connections,
   Connector,

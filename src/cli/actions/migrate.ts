@@ -1,5 +1,4 @@
 import { OperatorError } from '@fusion-gateway/base'
-import { distributeTables, moveTenant } from '@fusion-gateway/citus'
 import type { Database } from '@fusion-gateway/database'
 import {
   contract,
@@ -86,6 +85,7 @@ export async function distribute(
   await withMigrations(io, async (database) => {
     await requireMigrations(database)
     const onTable = (table: string) => void (io.stderr.isTTY && io.stderr.write(`Distributing ${table}\n`))
+    const { distributeTables } = await import('@fusion-gateway/citus')
     const { tables, rows, isMoved } = await distributeTables(database.driver, { nodes, shards, onTable })
     io.stdout.write(
       tables.length === 0
@@ -114,6 +114,7 @@ export async function move(io: Io, { tenant, to }: MoveOptions): Promise<void> {
       io.stdout.write(
         `Moving ${[name, ...others].join(', ')}${others.length > 0 ? ': they share their shards' : ''}.\n`,
       )
+    const { moveTenant } = await import('@fusion-gateway/citus')
     const from = await moveTenant(database.driver, { tenantAppId, to, onMove })
     io.stdout.write(from === undefined ? `${name} is on ${to}.\n` : `Moved from ${from} to ${to}.\n`)
   })

@@ -1,5 +1,4 @@
 import { OperatorError } from '@fusion-gateway/base'
-import { verifyDistribution } from '@fusion-gateway/citus'
 import type { Database } from '@fusion-gateway/database'
 import { mayHavePreviousRelease } from '@fusion-gateway/migrate'
 import { readConfig } from '../../config.ts'
@@ -104,6 +103,7 @@ export function verifyDistributed(io: Io, { json }: { readonly json?: boolean })
     if (!driver.isDistributed?.()) {
       throw new OperatorError('The database is not distributed. See docs/scaling.md#citus.')
     }
+    const { verifyDistribution } = await import('@fusion-gateway/citus')
     const findings = (await verifyDistribution(sql)).map(({ part, ok, text }) => {
       return { part, state: ok === undefined ? 'unknown' : ok ? 'right' : 'wrong', text }
     })

@@ -1,11 +1,13 @@
 import { createAged, OperatorError } from '@fusion-gateway/base'
-import { type AllowedNetworks, createGuardedAgent, readBytes } from '@fusion-gateway/network'
+import { type AllowedNetworks, loadGuardedAgent, readBytes } from '@fusion-gateway/network'
 import type { Logger } from '@fusion-gateway/telemetry'
 import { compactVerify, createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
 import { LRUCache } from 'lru-cache'
 import { fetch } from 'undici'
 import { z } from 'zod'
 import { type IssuerSettings, maxFileBytes, readJson } from './issuer-settings.ts'
+
+const { createGuardedAgent } = await loadGuardedAgent()
 
 /** The algorithms of the tokens of issuers, by the type of the key. */
 export const algorithms = { RSA: 'RS256', EC: 'ES256', OKP: 'EdDSA' } as const

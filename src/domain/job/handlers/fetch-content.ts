@@ -2,12 +2,14 @@ import { once } from 'node:events'
 import { setInterval } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import type { AllowedNetworks } from '@fusion-gateway/network'
-import { createGuardedAgent, createLookup, type Lookup, readBytes, readRetryAfter } from '@fusion-gateway/network'
+import { createLookup, type Lookup, loadGuardedAgent, readBytes, readRetryAfter } from '@fusion-gateway/network'
 import { type Dispatcher, fetch, getSetCookies, type Headers, type Response } from 'undici'
 import { type JobHandler, PermanentError } from '../worker/handler.ts'
 import { codedError } from '../worker/outcome.ts'
 import type { FeedAnswer, FeedBytes } from './feed/feed.worker.ts'
 import type { FeedIds } from './feed/feed-item.ts'
+
+const { createGuardedAgent } = await loadGuardedAgent()
 
 const limits = { timeoutMilliseconds: 10_000, maxBytes: 5 * 1024 * 1024, maxRedirects: 5 }
 

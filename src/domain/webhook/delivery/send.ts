@@ -1,8 +1,10 @@
 import { createHmac } from 'node:crypto'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { type AllowedNetworks, createGuardedAgent, createLookup, readRetryAfter } from '@fusion-gateway/network'
+import { type AllowedNetworks, createLookup, loadGuardedAgent, readRetryAfter } from '@fusion-gateway/network'
 import { type Agent, type Dispatcher, request } from 'undici'
 import { secretPrefix } from '../secrets.ts'
+
+const { createGuardedAgent } = await loadGuardedAgent()
 
 /** The response of an endpoint, or why there is none. */
 export interface SendResult {
