@@ -31,7 +31,7 @@ type Rule = readonly [pattern: RegExp, replacement: (found: string) => string]
 /** What tests protect in some files, and the tests that must fail without it. */
 interface Group {
   readonly name: string
-  /** Undefined: all files of src. */
+  /** Undefined: all files of src and packages. */
   readonly files?: RegExp
   readonly rules: readonly Rule[]
   /** What follows a place that is left out: the change has no effect there. */

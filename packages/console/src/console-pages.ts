@@ -42,7 +42,7 @@ export async function readModules(): Promise<Module[]> {
     .concat(names.map((name, at): Module => [name, codes?.[at] ?? '']))
 }
 
-export const readStyle = () => readFileSync(path.join(folder, 'console.css'), 'utf8')
+const readStyle = () => readFileSync(path.join(folder, 'console.css'), 'utf8')
 
 interface ConsoleOptions {
   /** Whether operations can be opened in GraphiQL. */

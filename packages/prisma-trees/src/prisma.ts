@@ -1,9 +1,13 @@
 // What of Prisma this package uses: the runtime of the generated clients, which has no types of a schema.
 
+import prismaClient from '@prisma/client/package.json' with { type: 'json' }
 import { DbNull, Extensions, JsonNull, PrismaClientKnownRequestError, type Types } from '@prisma/client/runtime/client'
 
 export type { Types }
 export { DbNull, JsonNull, PrismaClientKnownRequestError }
+
+/** The version of Prisma Client, which its errors name. */
+export const clientVersion: string = prismaClient.version
 
 /** `Prisma.getExtensionContext` */
 export const { getExtensionContext } = Extensions

@@ -1,5 +1,5 @@
 import type { Column, DelegateOf, Model, OwnedModel, OwnerField, Row } from '../data-model.ts'
-import { PrismaClientKnownRequestError, type Types } from '../prisma.ts'
+import { clientVersion, PrismaClientKnownRequestError, type Types } from '../prisma.ts'
 import { type InsertedRow, insertReturning, insertRows } from './insert.ts'
 import {
   deleteEach,
@@ -157,5 +157,5 @@ function notFound(of: Model, operation: string): Error {
 
 /** What Prisma Client throws. */
 function rejection(code: string, modelName: Model, message: string): Error {
-  return new PrismaClientKnownRequestError(message, { code, clientVersion: 'trees', meta: { modelName } })
+  return new PrismaClientKnownRequestError(message, { code, clientVersion, meta: { modelName } })
 }
