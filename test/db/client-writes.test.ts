@@ -331,7 +331,7 @@ describe('the writes of the client of a viewer', () => {
   it('does not change, delete or count rows of another user', async () => {
     const before = await rowsOf(own)
     const ofUser = clientOf({ within: 'usr_14' })
-    const missing = { code: 'P2025' }
+    const missing = { code: 'P2025', clientVersion: Prisma.prismaVersion.client }
     const [account, { id: profileId } = { id: '' }] = [
       await db.account.findFirst({ where: { userId: 'usr_07' } }),
       (await db.profile.findFirst({ where: { account: { userId: 'usr_07' } } })) ?? undefined,
