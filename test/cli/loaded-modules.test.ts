@@ -25,15 +25,8 @@ async function loadedBy(args: readonly string[], env: Record<string, string> = {
 /** Of modules in a package of this repository, the name is that of the package: `packages/citus`. */
 function packagesIn(urls: string): Set<string> {
   const name = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)|\/(packages\/[^/]+|src\/.*)/
-  return new Set(
-    urls.split('\n').flatMap(
-      (url) =>
-        name
-          .exec(url)
-          ?.slice(1)
-          .find((part) => part !== undefined) ?? [],
-    ),
-  )
+  const found = urls.split('\n').map((url) => name.exec(url))
+  return new Set(found.flatMap((match) => match?.[1] ?? match?.[2] ?? []))
 }
 
 /** Returns the same for a gateway that has just started. */

@@ -72,7 +72,10 @@ export class TenantMemory {
   position: LogPosition | undefined
   /** The check of the log that has not been sent yet. */
   nextCheck: Promise<void> | undefined
-  /** The entries with a response: by the ids of the rows that they start from, or else by the models of their rows. */
+  /**
+   * The entries with a response: by the ids of the rows that they start from, or else by the models of their rows. It
+   * only finds candidates, because rows of two models can have one id, which can also be the name of a model.
+   */
   readonly #index = new Map<string, Set<Entry>>()
   readonly #room: Room
 
