@@ -57,8 +57,12 @@ export interface FieldMetadata {
    * if it has one, and whether it reads rows of other models too.
    */
   readonly root?: { readonly model: Model; readonly ids?: string; readonly readsOthers?: boolean }
+  /** The models of the rows that it reads, if its type does not say it: that of `node` is abstract. */
+  readonly models?: readonly Model[]
   /** Whether its value can change without a change of a row that its operation reads. See `dependenciesOf`. */
   readonly isUnlogged?: boolean
+  /** Whether a field of Subscription is read again as a live query is, and follows no events. */
+  readonly isLive?: boolean
   /**
    * Whether a field of a payload shows the row as it is now, if it was not written because it has changed: instead of
    * what was written, or nothing else.

@@ -16,7 +16,7 @@ export { plannedLoaders } from './lists/related-rows.ts'
 export { countsOf, groups, numbers, rowCount, type Stats } from './lists/stats.ts'
 export { errorAtEachPath, mask, maskEntries, maxErrors, withMasks } from './masked.ts'
 export type { TreesOptions } from './options.ts'
-export { type Dependencies, dependenciesOf } from './plan/dependencies.ts'
+export { type Dependencies, dependenciesOf, type LoggedModels } from './plan/dependencies.ts'
 export { planOf } from './plan/plan-of.ts'
 export { createPlanner } from './plan/planner.ts'
 export {

@@ -6,12 +6,13 @@ import {
   createPlanner,
   type Dependencies,
   dependenciesOf,
+  type LoggedModels,
   metadataOf,
   readSelection,
   type Selection,
   type Values,
 } from '@fusion-gateway/pothos-trees'
-import type { Model, ReadPlan } from '@fusion-gateway/prisma-trees'
+import type { ReadPlan } from '@fusion-gateway/prisma-trees'
 import { type Metrics, maxNameLength, type OperationSummary } from '@fusion-gateway/telemetry'
 import {
   type DocumentNode,
@@ -32,6 +33,8 @@ import {
 import { compileQuery, isCompiledQuery } from 'graphql-jit'
 import { LRUCache } from 'lru-cache'
 import type { Context } from '../../context.ts'
+import { type Live, readLive, subscribedLive, withoutLive } from '../../live/directive.ts'
+import { DocumentError } from './bounds.ts'
 import { coerceVariables } from './coerce-variables.ts'
 import { createCost } from './cost.ts'
 import { createDocumentReader, type ReadDocument } from './read-document.ts'
@@ -130,13 +133,15 @@ export interface PreparedOperation {
   coerce(variables: Values): ReturnType<typeof coerceVariables>
   /** Its reads, for coerced variables and the request. */
   planOf(coerced: Values, context: Context): ReadPlan
+  /** What its response depends on. */
+  dependenciesOn(logged: LoggedModels): Dependencies
   /**
-   * What its response depends on.
+   * How it is followed: what its directive `@live` says, for coerced variables, or how a subscription to an object is.
+   * Undefined if it is not.
    *
-   * @param logged the models of whose rows each change is an event
-   * @returns undefined if the response can change without an event
+   * @throws GraphQLError if its arguments are out of range
    */
-  dependenciesOn(logged: ReadonlySet<Model>): Dependencies | undefined
+  live(coerced?: Values): Live | undefined
   /** Notes for how long a run kept the event loop busy, in milliseconds. */
   addRunTime(milliseconds: number): void
   /** How long its last runs kept the event loop busy, in milliseconds; undefined before the first run has ended. */
@@ -175,6 +180,8 @@ export interface PreparerOptions {
   readonly metrics: Metrics
   /** The cache, which the preparers of a process share. */
   readonly documents?: DocumentCache
+  /** What live queries can follow. Without it no query is live. */
+  readonly live?: LoggedModels | undefined
 }
 
 /**
@@ -206,7 +213,7 @@ export function createDocumentCache(maxSize = maxTotalSize) {
 }
 
 export function createPreparer(options: PreparerOptions): Preparer {
-  const { schemas, introspection, metrics, documents = createDocumentCache() } = options
+  const { schemas, introspection, metrics, documents = createDocumentCache(), live = none } = options
   const { schema } = schemas
   const read = createDocumentReader(schema, introspection)
 
@@ -246,15 +253,39 @@ export function createPreparer(options: PreparerOptions): Preparer {
       }
       if (errors.length > 0) return { document, errors, isBadRequest: false }
       const ready = operations.get(definition)
-      if (ready) return { operation: ready, document }
-      const operation = prepareOperation(schemas, document, definition, metrics)
-      operations.set(definition, operation)
-      prepared.size += operation.size
-      keep(text, prepared)
-      return { operation, document }
+      const operation = ready ?? prepareOperation(schemas, document, definition, metrics)
+      if (!ready) {
+        operations.set(definition, operation)
+        prepared.size += operation.size
+        keep(text, prepared)
+      }
+      const refused = liveErrorsOf(operation, live)
+      return refused.length > 0 ? { document, errors: refused, isBadRequest: false } : { operation, document }
     },
   }
 }
+
+const none: LoggedModels = { models: new Set() }
+
+/** Why an operation with `@live` cannot be live. */
+function liveErrorsOf(operation: PreparedOperation, live: LoggedModels): readonly GraphQLError[] {
+  const { definition } = operation
+  if (!definition.directives?.length) return []
+  try {
+    if (!operation.live()) return []
+  } catch (error) {
+    if (error instanceof GraphQLError) return [error]
+    throw error
+  }
+  const { unlogged } = operation.dependenciesOn(live)
+  if (unlogged.length === 0) return []
+  const names = unlogged.slice(0, maxNamed).join(', ')
+  const message = `The query cannot be live, because of ${names}: their values change without a notice. Request them in another query.`
+  return [new DocumentError(message, { nodes: definition })]
+}
+
+/** How many fields an error names. */
+const maxNamed = 5
 
 /** In the words of Yoga. */
 function badRequest(message: string): Preparation {
@@ -268,11 +299,12 @@ function prepareOperation(
   { operationsCompiled }: Metrics,
 ): PreparedOperation {
   const { schema } = schemas
-  const selection = readSelection(schema, document, definition)
+  const selection = readSelection(schema, document, withoutLive(definition))
   const executable = declareCoerced(document)
   const name = definition.name?.value
   const scopes = new Set<Scope>()
   const fields = new Set<string>()
+  const isLive = selection.fields.some(({ field }) => metadataOf(field).isLive === true)
   let hasTypesOfRows = false
   for (const { parent, field, type } of allFields(selection.fields)) {
     hasTypesOfRows ||= isAbstractType(type)
@@ -298,6 +330,7 @@ function prepareOperation(
     ...createCost(definition, selection),
     planOf: createPlanner(selection),
     dependenciesOn: (logged) => dependenciesOf(selection, logged),
+    live: (coerced) => (isLive ? subscribedLive : readLive(definition, coerced)),
     coerce: (variables) => coerceVariables(schema, definition, variables),
     addRunTime(milliseconds) {
       // A long run counts for some runs after it: other variables can make the next one short.
