@@ -146,15 +146,20 @@ function readArguments(script: string, args: readonly string[]): { names: string
   return { names, options }
 }
 
-/** Runs a command. Returns its exit code. */
+/** Runs a command. Returns its exit code. After Ctrl-C or SIGTERM nothing runs any more. */
 async function run(command: string, options: readonly string[]): Promise<number> {
   const [file = '', ...args] = command.split(' ')
   const child = spawn(file, [...args, ...options], { cwd: root, stdio: 'inherit' })
-  // Ctrl-C reaches the command by itself, which decides when it ends.
-  const end = (signal: NodeJS.Signals) => void (signal === 'SIGTERM' && child.kill(signal))
+  let isOver = false
+  const end = (signal: NodeJS.Signals) => {
+    isOver = true
+    // Ctrl-C reaches the command by itself, which decides when it ends.
+    if (signal === 'SIGTERM') child.kill(signal)
+  }
   process.on('SIGTERM', end).on('SIGINT', end)
   const [code] = (await once(child, 'exit')) as [number | null]
   process.off('SIGTERM', end).off('SIGINT', end)
+  if (isOver) process.exit(code || 1)
   return code ?? 1
 }
 

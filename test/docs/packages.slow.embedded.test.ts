@@ -40,6 +40,20 @@ it('an installation runs the install script of node alone', () => {
   expect(allowed.map(([name]) => name)).toEqual(['node'])
 })
 
+it.each([
+  ['check', ['nothing'], 'npm run check has no nothing.', 'licences'],
+  ['check', ['types', 'toString'], 'npm run check has no toString.', 'licences'],
+  ['check', ['--write'], 'Name what gets the option --write.', 'licences'],
+  ['suite', [], 'npm run suite needs a name.', 'campaign'],
+  ['bench', ['nothing', '--try'], 'npm run bench has no nothing.', 'webhooks'],
+] as const)('npm run %s with %j ends with 2, and lists the names', async (script, args, message, name) => {
+  const command = promisify(execFile)(process.execPath, ['tools/scripts.ts', script, ...args], { cwd: projectRoot })
+  const { code, stderr } = await command.catch((error) => error)
+  expect(code).toBe(2)
+  expect(stderr).toContain(message)
+  expect(stderr).toMatch(new RegExp(`^  ${name} `, 'm'))
+})
+
 it('fusion --version prints the version, the commit and the version of Node', async () => {
   const { stdout } = await fusion(['--version'], {})
   expect(stdout).toMatch(
