@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Viewer } from '@fusion-gateway/auth'
-import { own, type Scope } from '@fusion-gateway/base'
+import type { Scope } from '@fusion-gateway/base'
 import {
   allFields,
   createPlanner,
@@ -9,100 +9,27 @@ import {
   type LoggedModels,
   metadataOf,
   readSelection,
-  type Selection,
   type Values,
 } from '@fusion-gateway/pothos-trees'
 import type { ReadPlan } from '@fusion-gateway/prisma-trees'
 import { type Metrics, maxNameLength, type OperationSummary } from '@fusion-gateway/telemetry'
 import {
   type DocumentNode,
-  type ExecutionResult,
   GraphQLError,
-  type GraphQLInputType,
   type GraphQLSchema,
-  getNamedType,
-  getNullableType,
   getOperationAST,
   isAbstractType,
-  isInputObjectType,
-  isListType,
-  Kind,
   type OperationDefinitionNode,
-  type ValueNode,
 } from 'graphql'
-import { compileQuery, isCompiledQuery } from 'graphql-jit'
 import { LRUCache } from 'lru-cache'
 import type { Context } from '../../context.ts'
 import { type Live, readLive, subscribedLive, withoutLive } from '../../live/directive.ts'
 import { DocumentError } from './bounds.ts'
 import { coerceVariables } from './coerce-variables.ts'
+import { type CompiledOperation, compileOperation } from './compile.ts'
 import { createCost } from './cost.ts'
 import { createDocumentReader, type ReadDocument } from './read-document.ts'
 import { declareCoerced, type Schemas } from './schemas.ts'
-
-/** An operation as a function of its coerced variables. */
-type CompiledOperation = (
-  root: undefined,
-  context: Context,
-  coerced: Values,
-) => ExecutionResult | Promise<ExecutionResult>
-
-/** Compiling more fields takes tens of milliseconds or more, and such operations are rarely sent twice. */
-const maxFields = 1_000
-
-/**
- * Compiles an operation with graphql-jit. Its results equal those of graphql-js (test/graphql/compiled.test.ts).
- * graphql-js executes the operations that graphql-jit 0.8 handles differently:
- *
- * - with directives: after `@skip`, the error of a field that is selected twice names the wrong location;
- * - with a variable inside a list or an object, which graphql-jit does not check;
- * - with a JSON object in the document, in which graphql-jit loses variables;
- * - with the name `__proto__`: graphql-jit loses an alias and a variable of this name;
- * - with more than 1,000 fields.
- *
- * @param schema that accepts `Coerced` variables (schemas.ts)
- * @param document with such variables
- * @returns undefined if graphql-js is to execute the operation
- */
-function compileOperation(
-  schema: GraphQLSchema,
-  document: DocumentNode,
-  operationName: string | undefined,
-  selection: Selection,
-): CompiledOperation | undefined {
-  if (selection.hasDirectives || selection.size > maxFields || hasUnsupportedArguments(selection)) return undefined
-  if (document.loc?.source.body.includes('__proto__')) return undefined
-  const compiled = compileQuery(schema, document, operationName, { disablingCapturingStackErrors: true })
-  return isCompiledQuery(compiled) ? (compiled.query as CompiledOperation) : undefined
-}
-
-function hasUnsupportedArguments({ fields }: Selection): boolean {
-  for (const { node, field } of allFields(fields)) {
-    for (const { name, value } of node.arguments ?? []) {
-      const type = field.args.find((arg) => arg.name === name.value)?.type
-      if (type && !isSupported(value, type)) return true
-    }
-  }
-  return false
-}
-
-function isSupported(value: ValueNode, type: GraphQLInputType): boolean {
-  const nullable = getNullableType(type)
-  if (value.kind === Kind.LIST) {
-    const itemType = isListType(nullable) ? nullable.ofType : nullable
-    return value.values.every((item) => item.kind !== Kind.VARIABLE && isSupported(item, itemType))
-  }
-  if (value.kind !== Kind.OBJECT) return true
-  const named = getNamedType(type)
-  if (!isInputObjectType(named)) return false
-  const inputFields = named.getFields()
-  return value.fields.every((inputField) => {
-    const inputType = own(inputFields, inputField.name.value)?.type
-    return (
-      inputField.value.kind !== Kind.VARIABLE && inputType !== undefined && isSupported(inputField.value, inputType)
-    )
-  })
-}
 
 /** A validated operation, with everything that is known before it runs. */
 export interface PreparedOperation {
