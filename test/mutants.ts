@@ -136,16 +136,23 @@ const groups: readonly Group[] = [
     suites: [['test/events/position.test.ts', 'test/events/positions.test.ts'], ['test/events/']],
   },
   {
-    name: 'live lists',
-    files: /\/event\/live-list\.graphql\.ts$/,
+    name: 'live queries',
+    files: /\/gateway-kit\/src\/live\//,
     rules: [
-      [/!written\.some\(concerns\)/g, never],
-      [/this\.hashes\.get\(id\) !== hashes\[at\]/g, never],
-      [/\.filter\(\(id\) => !ids\.has\(id\)\)/g, () => '.slice(0, 0)'],
-      [/ && isEqual\(this\.ids, this\.order\)/g, removed],
-      [/place === undefined \? \[\] : /g, removed],
+      // A change is forgotten, or noted too late.
+      [/this\.#isOutdated = false/g, () => 'void 0'],
+      [/this\.#isOutdated \? this\.begun \+ 1 : this\.begun/g, () => 'this.begun'],
+      [/version\?\.hash === found && version\.isLast === isLast/g, never],
+      // A dependency is forgotten, or an announcement.
+      [/models\.has\(live\.ofEvents\)/g, never],
+      [/live\.announced\.has\(model\)/g, never],
+      [/model === undefined \|\| models\.has\(model as Model\)/g, never],
+      // Rights.
+      [/ \$\{keyOf\(request\)\}/g, removed],
+      [/version\.hash !== this\.#sent|version\?\.hash !== this\.#sent/g, always],
+      [/ended >= this\.#firstRead/g, always],
     ],
-    suites: [['test/events/live-lists.test.ts']],
+    suites: [['test/live/live-queries.test.ts']],
   },
   {
     name: 'entities of a subgraph',

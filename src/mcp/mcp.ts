@@ -6,7 +6,7 @@ import type { RateLimit } from '@fusion-gateway/limits'
 import * as graphql from 'graphql'
 import { inputSchema, type Json } from '../rest/openapi/json-schema.ts'
 import { routes } from '../rest/routes.ts'
-import { createRouteTool, type Tool, toToolName } from './route-tools.ts'
+import { createRouteTool, type Tool, toSegment, toToolName } from './route-tools.ts'
 
 export interface McpOptions {
   readonly preparer: Preparer
@@ -29,6 +29,7 @@ export const mcp = routePlugin<McpOptions>(
       // The last tool with a name has it: a trusted document replaces none of the others.
       ...createDocumentTools(preparer, trustedDocuments),
       ...routes.filter(({ repeats }) => !repeats).map((route) => createRouteTool(route, preparer)),
+      waitTool,
       ...(isOpen ? [queryTool] : []),
       ...(isOpen && introspection ? [createSearchTool(preparer.schema)] : []),
     ]
@@ -75,6 +76,31 @@ const queryTool: Tool = {
   run({ query = '', variables = {}, operationName = '' }) {
     const search = { query: String(query), variables: JSON.stringify(variables), operationName: String(operationName) }
     return { method: 'GET', url: `/graphql?${new URLSearchParams(search)}` }
+  },
+}
+
+/** The tool that waits for a job: requests to REST that respond when the job has changed. */
+const waitTool: Tool = {
+  name: 'wait_for_job',
+  description:
+    'Waits until a job is finished, and returns it. When the time is over, it returns the job as it is then.',
+  inputSchema: {
+    type: 'object',
+    properties: {
+      id: { type: 'string', description: 'The id of the job.' },
+      seconds: { type: 'integer', minimum: 1, maximum: 60, description: 'The longest wait. 30 by default.' },
+    },
+    required: ['id'],
+  },
+  annotations: { readOnlyHint: true },
+  run: ({ id }) => ({ method: 'GET', url: `/fusion/jobs/${toSegment('id', id)}` }),
+  wait: {
+    seconds({ seconds = 30 }) {
+      const isPossible = Number.isInteger(seconds) && Number(seconds) >= 1 && Number(seconds) <= 60
+      if (!isPossible) throw invalidField('seconds', 'OUT_OF_RANGE', 'must be an integer from 1 to 60')
+      return Number(seconds)
+    },
+    isOver: (body) => !['pending', 'running'].includes(JSON.parse(body).status),
   },
 }
 

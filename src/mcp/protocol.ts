@@ -41,12 +41,32 @@ async function callTool(tool: Tool, args: Arguments, request: FastifyRequest, re
       accept: 'application/json',
       'x-request-id': request.id,
     }
-    const response = await request.server.inject({ ...toSend, headers })
+    const send = (more: object = {}) => request.server.inject({ ...toSend, headers: { ...headers, ...more } })
+    const response = await waitFor(tool, args, send)
     reply.headers(pick(response.headers, passedBack))
     return resultOf(response, tool.annotations?.readOnlyHint === true)
   } catch (error) {
     return textResult(JSON.stringify(toProblem(toHttpError(error, request), request.id)), true)
   }
+}
+
+/** Sends the request of a tool, again and again until the response is the one that the tool waits for. */
+async function waitFor(
+  { wait }: Tool,
+  args: Arguments,
+  send: (headers?: object) => Promise<LightMyRequestResponse>,
+): Promise<LightMyRequestResponse> {
+  if (!wait) return send()
+  const until = performance.now() + wait.seconds(args) * 1_000
+  let response = await send()
+  while (response.statusCode === 200 && !wait.isOver(response.body)) {
+    const seconds = Math.ceil((until - performance.now()) / 1_000)
+    if (seconds <= 0) return response
+    const next = await send({ 'if-none-match': response.headers['etag'], prefer: `wait=${seconds}` })
+    if (next.statusCode === 304) return response
+    response = next
+  }
+  return response
 }
 
 function resultOf({ statusCode, headers, body, rawPayload }: LightMyRequestResponse, isReadOnly: boolean) {

@@ -27,7 +27,7 @@ export function createRouteTool(route: Route, preparer: Preparer): Tool {
 }
 
 /** A URL cannot name the ids `.` and `..`: they would change its path. */
-function toSegment(name: string, id: unknown): string {
+export function toSegment(name: string, id: unknown): string {
   if (typeof id === 'string' && id.isWellFormed() && !/^\.{0,2}$/.test(id)) return encodeURIComponent(id)
   throw invalidField(name, 'INVALID_FORMAT', 'must be an id')
 }
@@ -60,6 +60,8 @@ export type Arguments = Readonly<Record<string, unknown>>
 export interface Tool extends Definition {
   /** Returns the request to REST or GraphQL that the tool stands for, or a text. May throw BAD_USER_INPUT. */
   run(args: Arguments): (InjectOptions & { readonly url: string }) | string
+  /** How long the tool waits for another response, and whether a response is the one that it waits for. */
+  readonly wait?: { seconds(args: Arguments): number; isOver(body: string): boolean }
 }
 
 /** `GetUser` ⇒ `get_user` */

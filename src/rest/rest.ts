@@ -8,12 +8,14 @@ import {
   compressResponse,
   contextOf,
   executeOperation,
+  isKnown,
   matchesTag,
   type OperationResponse,
   type Precondition,
   readIdempotencyKey,
   readsAnew,
   respondConditionally,
+  type SentResult,
   strongTag,
   tagOf,
   viewerOf,
@@ -37,6 +39,7 @@ import {
   storeOperation,
   valueAt,
 } from './stored-operation.ts'
+import { awaitChange, preferredWait } from './wait.ts'
 
 export interface RestOptions {
   readonly services: Services
@@ -95,22 +98,11 @@ function serveRoute(app: FastifyInstance, route: Route, options: RestOptions): v
 async function respondWithOne(served: ServedRoute, reply: FastifyReply, variables: Values) {
   const { route, stored, operations } = served
   const { request } = reply
+  if (route.method === 'GET')
+    return respondConditionallyTo(served, reply, variables, (response) => oneOf(served, response))
   const response = await operations.runOperation(requestOf(served, request, variables))
   reply.headers(response.headers)
-  const readValue = () => {
-    const value = valueAt(dataOf(route, response.result), route.response)
-    if (value == null) throw notFound()
-    return value
-  }
-  if (route.method === 'GET') {
-    const [body = '', tag = ''] = derive(route, response, 'value', () => {
-      const body = bodyOf(route, stored, readValue())
-      return [body, tagOf(body)]
-    })
-    const etag = route.version === undefined ? weakTag(tag) : strongTag(tag)
-    return respond(route, reply, response, body, etag)
-  }
-  const value = readValue()
+  const value = shownValue(route, response)
   if (route.method === 'DELETE') {
     reply.code(204)
     return undefined
@@ -123,36 +115,105 @@ async function respondWithOne(served: ServedRoute, reply: FastifyReply, variable
   return bodyOf(route, stored, value)
 }
 
+/** What a client of a GET gets. */
+interface Representation {
+  readonly body: string
+  readonly etag: string
+  /** The header `Link` of a page. */
+  readonly link?: string
+}
+
+/** Responds to a GET whose response has a tag, and waits before if the client prefers another response than it has. */
+async function respondConditionallyTo(
+  served: ServedRoute,
+  reply: FastifyReply,
+  variables: Values,
+  represent: (response: OperationResponse) => Representation,
+) {
+  const { operations, route, authenticate } = served
+  const { request } = reply
+  const toRun = requestOf(served, request, variables)
+  const seconds = preferredWait(request)
+  const following = seconds === undefined ? undefined : operations.follow(toRun)
+  let response: OperationResponse | undefined
+  if (seconds !== undefined && following) {
+    const responses = await following
+    reply.header('preference-applied', `wait=${seconds}`)
+    const sent = await awaitChange(responses, seconds, (result) => isKnown(request, represent(ofSent(result)).etag))
+    response = sent && ofSent(sent)
+    // The key can have been revoked meanwhile.
+    await authenticate(request)
+  }
+  response ??= await operations.runOperation(toRun)
+  reply.headers(response.headers)
+  const { body, etag, link } = represent(response)
+  if (link) reply.header('link', link)
+  compressKept(route, reply, response, body)
+  return respondConditionally(request, reply, body, 'viewer', etag)
+}
+
+const ofSent = ({ result, length }: SentResult): OperationResponse => ({ result, length, isStored: false, headers: {} })
+
+function shownValue(route: Route, { result }: OperationResponse): unknown {
+  const value = valueAt(dataOf(route, result), route.response)
+  if (value == null) throw notFound()
+  return value
+}
+
+function oneOf({ route, stored }: ServedRoute, response: OperationResponse): Representation {
+  const [body = '', tag = ''] = derive(route, response, 'value', () => {
+    const body = bodyOf(route, stored, shownValue(route, response))
+    return [body, tagOf(body)]
+  })
+  return { body, etag: route.version === undefined ? weakTag(tag) : strongTag(tag) }
+}
+
 async function respondWithList(served: ServedRoute, reply: FastifyReply, variables: Values, connection: string) {
-  const { route, stored, operations, services, authenticate } = served
+  const { route, stored } = served
   const { request } = reply
   const input = request as RouteInput
   const { query } = input
-  const key = route.listKey ?? 'items'
-  const isWhole = route.streams && query['limit'] === undefined && query['cursor'] === undefined
-  const goesOn = ({ data }: ExecutionResult) => data != null && hasNextPage(data, connection)
   const pageOf = (result: ExecutionResult) => toPage(route, stored, connection, dataOf(route, result))
+  if (route.streams && query['limit'] === undefined && query['cursor'] === undefined) {
+    return respondWithWhole(served, reply, connection, pageOf)
+  }
+  return respondConditionallyTo(served, reply, variables, (response) => {
+    const [body = '', next] = bodyOfPage(route, response, pageOf)
+    const link = next === undefined ? '' : `<${prefixOf(request)}${urlOfPage(route, input, next)}>; rel="next"`
+    const [tag = ''] = derive(route, response, `tag ${link}`, () => [tagOf(body, link)])
+    return { body, link, etag: weakTag(tag) }
+  })
+}
+
+type PageOf = (result: ExecutionResult) => Page
+
+const keyOfList = ({ listKey = 'items' }: Route) => listKey
+
+/** The body of a page, and the cursor of the next one. */
+function bodyOfPage(route: Route, response: OperationResponse, pageOf: PageOf) {
+  return derive(route, response, 'page', () => {
+    const { items, next } = pageOf(response.result)
+    return [JSON.stringify({ [keyOfList(route)]: items }), ...(next === undefined ? [] : [next])]
+  })
+}
+
+/** Responds with a whole list: one that has several pages is streamed. */
+async function respondWithWhole(served: ServedRoute, reply: FastifyReply, connection: string, pageOf: PageOf) {
+  const { route, operations, services, authenticate } = served
+  const { request } = reply
+  const goesOn = ({ data }: ExecutionResult) => data != null && hasNextPage(data, connection)
   // The cursor keeps it apart from a page of the same length: of the whole list, a part is not kept.
-  const firstRequest = requestOf(served, request, isWhole ? { first: maxPageSize, after: null } : variables)
-  const response = await operations.runOperation(isWhole ? { ...firstRequest, goesOn } : firstRequest)
+  const pageRequest = (after: string | null) => requestOf(served, request, { first: maxPageSize, after })
+  const response = await operations.runOperation({ ...pageRequest(null), goesOn })
   reply.headers(response.headers)
   const { points } = request.held
-  if (!isWhole || response.kept || !goesOn(response.result)) {
-    const [body = '', next] = derive(route, response, 'page', () => {
-      const { items, next } = pageOf(response.result)
-      return [JSON.stringify({ [key]: items }), ...(next === undefined ? [] : [next])]
-    })
-    if (isWhole) {
-      // Without a tag, as a streamed one has none.
-      compressKept(route, reply, response, body)
-      if (request.method === 'HEAD') reply.headers(points?.dropResponse() ?? {})
-      reply.type('application/json; charset=utf-8')
-      return body
-    }
-    const link = next === undefined ? '' : `<${prefixOf(request)}${urlOfPage(route, input, next)}>; rel="next"`
-    if (link !== '') reply.header('link', link)
-    const [tag = ''] = derive(route, response, `tag ${link}`, () => [tagOf(body, link)])
-    return respond(route, reply, response, body, weakTag(tag))
+  if (response.kept || !goesOn(response.result)) {
+    const [body = ''] = bodyOfPage(route, response, pageOf)
+    // Without a tag, as a streamed one has none.
+    compressKept(route, reply, response, body)
+    if (request.method === 'HEAD') reply.headers(points?.dropResponse() ?? {})
+    reply.type('application/json; charset=utf-8')
+    return body
   }
   const first = pageOf(response.result)
   reply.type('application/json; charset=utf-8')
@@ -161,19 +222,14 @@ async function respondWithList(served: ServedRoute, reply: FastifyReply, variabl
     return reply.headers(points?.headers ?? {}).send()
   }
   // What the first page may cost covers the whole list.
-  return streamList(key, first, async (after) => {
+  return streamList(keyOfList(route), first, async (after) => {
     // If the key is revoked meanwhile, no further page is read.
     await authenticate(request)
-    const read = () => operations.executeAdmitted(requestOf(served, request, { first: maxPageSize, after }))
+    const read = () => operations.executeAdmitted(pageRequest(after))
     const { result } = await services.queues.operations.run(viewerOf(request), read)
     if (!goesOn(result)) await points?.settle()
     return pageOf(result)
   })
-}
-
-function respond(route: Route, reply: FastifyReply, response: OperationResponse, body: string, tag: string) {
-  compressKept(route, reply, response, body)
-  return respondConditionally(reply.request, reply, body, 'viewer', tag)
 }
 
 /** Makes texts of a response: once if it is kept. */

@@ -1,5 +1,6 @@
 import { GatewayError } from '@fusion-gateway/base'
 import { type RateLimit, Reservation } from '@fusion-gateway/limits'
+import { applyPatch, type Operation } from 'rfc6902'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createKey, revokeKey } from '../../src/domain/credential/key.service.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
@@ -20,7 +21,7 @@ afterAll(() => app.close())
 type Message = {
   readonly data: Record<string, unknown>
   readonly errors?: readonly { readonly path?: unknown; readonly extensions: { readonly code: string } }[]
-  readonly extensions: { readonly live: { readonly revision: number } }
+  readonly extensions: { readonly live: { readonly revision: number; readonly patch?: unknown } }
 }
 
 /** A live query whose results are awaited. */
@@ -242,7 +243,7 @@ describe('the reads of live queries', () => {
       expect(await late.nextData()).toEqual(nodes('users', [{ name: 'New', accounts: [] }]))
       late.close()
     })
-    expect(readsOf('user', statements)).toHaveLength(1)
+    expect(readsOf('profile', statements)).toHaveLength(1)
     for (const list of lists) list.close()
   })
 
@@ -474,5 +475,44 @@ describe('the places of live queries', () => {
       next.close()
     }
     await small.close()
+  })
+})
+
+describe('a client that accepts patches', () => {
+  it('gets the differences where they are shorter, and has the results of the others', async () => {
+    const { tenant, make, follow } = await start()
+    const { tenantAppId } = tenant
+    const users = []
+    for (let at = 0; at < 8; at += 1) users.push(await make.user({ name: `name ${at}` }))
+    const query = 'query @live { users(orderBy: { field: NAME, direction: ASC }) { nodes { id name } } }'
+    const whole = await follow(query)
+    const patched = following(await subscribe(address, tenant.key, query, undefined, { live: { patch: true } }))
+    let data = (await patched.nextMessage()).data
+    expect(data).toEqual(await whole.nextData())
+    const [first, last] = [users[0]?.id ?? '', users[7]?.id ?? '']
+    for (const change of [
+      () => setUser(tenantAppId, first, { name: 'zzz' }),
+      () => make.user({ name: 'name 3b' }),
+      () => app.database.prisma.user.deleteMany({ where: { tenantAppId, id: last } }),
+    ]) {
+      await change()
+      const { data: sent, extensions } = await patched.nextMessage()
+      expect(sent).toBeUndefined()
+      const copy = structuredClone(data)
+      expect(applyPatch(copy, extensions.live.patch as Operation[]).filter((error) => error !== null)).toEqual([])
+      data = copy
+      expect(data).toEqual(await whole.nextData())
+    }
+    for (const { id } of users) await app.database.prisma.user.deleteMany({ where: { tenantAppId, id } })
+    for (const stream of [whole, patched]) stream.close()
+  })
+
+  it('is refused for a value that is not true or false', async () => {
+    const { tenant } = await start()
+    const stream = await subscribe(address, tenant.key, 'query @live { users { nodes { id } } }', undefined, {
+      live: { patch: 'yes' },
+    })
+    expect(stream.status).toBe(400)
+    stream.close()
   })
 })

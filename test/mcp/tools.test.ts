@@ -44,13 +44,15 @@ const writingTools = [
 
 describe('the list of tools', () => {
   it.each(['legacy', 'auto'] as const)(
-    'has one per REST route, query and search_schema (versions: %s)',
+    'has one per REST route, wait_for_job, query and search_schema (versions: %s)',
     async (mode) => {
       const { client } = await connect({ versionNegotiation: { mode } })
       const { tools } = await client.listTools()
       const names = tools.map(({ name }) => name)
-      expect(names.toSorted()).toEqual([readingTools, writingTools, 'query', 'search_schema'].flat().toSorted())
-      expect(names).toHaveLength(routes.filter(({ repeats }) => !repeats).length + 2)
+      expect(names.toSorted()).toEqual(
+        [readingTools, writingTools, 'wait_for_job', 'query', 'search_schema'].flat().toSorted(),
+      )
+      expect(names).toHaveLength(routes.filter(({ repeats }) => !repeats).length + 3)
     },
   )
 
@@ -59,7 +61,7 @@ describe('the list of tools', () => {
     const { tools } = await client.listTools()
     const writing = tools.filter(({ annotations }) => annotations?.readOnlyHint === false)
     expect(writing.map(({ name }) => name)).toEqual(writingTools)
-    expect(tools.filter(({ annotations }) => annotations?.readOnlyHint === true)).toHaveLength(readingTools.length + 2)
+    expect(tools.filter(({ annotations }) => annotations?.readOnlyHint === true)).toHaveLength(readingTools.length + 3)
   })
 
   it('has at most 4,000 tokens, of about 4 characters each', async () => {

@@ -46,7 +46,9 @@ it('each trusted document with a description is a tool; if others are rejected, 
   const { client } = await connect('reject')
   const { tools } = await client.listTools()
   const names = tools.map(({ name }) => name)
-  expect(names.toSorted()).toEqual(['creator_name', 'rename_creator', 'creators', ...routeTools].toSorted())
+  expect(names.toSorted()).toEqual(
+    ['creator_name', 'rename_creator', 'creators', 'wait_for_job', ...routeTools].toSorted(),
+  )
   expect(tools.find(({ name }) => name === 'creator_name')).toEqual({
     name: 'creator_name',
     description: 'Gets the name of a creator.',

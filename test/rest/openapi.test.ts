@@ -151,7 +151,7 @@ describe('/openapi.json', () => {
       for (const operation of [get, post, put, remove]) {
         if (!operation?.parameters) continue
         for (const { name, example } of operation.parameters) {
-          const isOfOneClient = ['idempotency-key', 'if-match', 'if-none-match', 'cursor'].includes(name)
+          const isOfOneClient = ['idempotency-key', 'if-match', 'if-none-match', 'prefer', 'cursor'].includes(name)
           expect(example === undefined, name).toBe(isOfOneClient)
         }
         const response = operation.responses['200'] ?? operation.responses['201']

@@ -26,13 +26,14 @@ export async function subscribe(
   credentials: string | { readonly authorization: string },
   query: string,
   variables?: Record<string, unknown>,
+  extensions?: Record<string, unknown>,
 ): Promise<EventStream> {
   const aborted = new AbortController()
   const own = typeof credentials === 'string' ? { 'x-api-key': credentials } : credentials
   const response = await fetch(`${address}/graphql`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...own },
-    body: JSON.stringify({ query, variables }),
+    body: JSON.stringify({ query, variables, extensions }),
     signal: aborted.signal,
   })
   const events = readEvents(response)

@@ -50,6 +50,7 @@ export {
 export { buildSchemas, type Schemas, subgraphOf } from './operation/prepare/schemas.ts'
 export { createResponseMemory, type ResponseMemoryOptions } from './operation/response-memory.ts'
 export type { DocumentRequest, Results } from './operation/run.ts'
+export type { SentResult } from './operation/send-each.ts'
 export { readTrustedDocuments, type TrustedDocuments } from './operation/trusted-documents.ts'
 export { WrittenResult } from './operation/written-result.ts'
 export type { Exchange, ServerOptions } from './operation/yoga.ts'
@@ -69,6 +70,7 @@ export {
   compressOnce,
   compressResponse,
   type Encoding,
+  isKnown,
   matchesTag,
   preferredEncoding,
   respondConditionally,

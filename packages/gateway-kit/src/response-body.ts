@@ -87,6 +87,10 @@ function knownTag(header: string | undefined, etag: string): string | undefined 
   return known && (own?.isWeak ? etag : strongTag(known.opaque))
 }
 
+/** Whether a client has the response with a tag already. */
+export const isKnown = ({ headers }: Pick<FastifyRequest, 'headers'>, etag: string) =>
+  knownTag(headers['if-none-match'], etag) !== undefined
+
 /**
  * Whether the header `If-Match` names the tag of a response, in any encoding. Weak tags never match: a proxy that has
  * changed the response makes its tag weak.

@@ -75,7 +75,7 @@ const executed = [
   'ratelimit-policy',
   'server-timing',
 ] as const
-const validated = ['etag', 'cache-control', 'vary'] as const
+const validated = ['etag', 'cache-control', 'preference-applied', 'vary'] as const
 
 function describeRoute(route: Route, stored: StoredOperation, schemas: Record<string, Json>, texts: Texts): Json {
   const { parameters, body } = route
@@ -95,7 +95,7 @@ function describeRoute(route: Route, stored: StoredOperation, schemas: Record<st
         schema: { ...inputSchema(typeAt(stored, variable)), ...jsonSchemaOf(rules) },
         ...(example !== undefined && { example }),
       })),
-      ...(isGet ? [texts.parameters.ifNoneMatch] : []),
+      ...(isGet ? [texts.parameters.ifNoneMatch, texts.parameters.prefer] : []),
       ...(isWrite ? [texts.parameters.idempotencyKey] : []),
       ...(readOf(route) ? [texts.parameters.ifMatch] : []),
     ],

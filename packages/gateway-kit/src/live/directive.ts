@@ -9,6 +9,8 @@ import {
 } from 'graphql'
 import { DocumentError } from '../operation/prepare/bounds.ts'
 
+const defaultThrottle = 200
+
 /** The directive that makes a query live. */
 export const liveDirective = new GraphQLDirective({
   name: 'live',
@@ -20,7 +22,7 @@ export const liveDirective = new GraphQLDirective({
     if: { type: GraphQLBoolean, defaultValue: true, description: 'Whether the query is live.' },
     throttle: {
       type: GraphQLInt,
-      defaultValue: 200,
+      defaultValue: defaultThrottle,
       description: 'The least time between two results, in milliseconds: 100 to 60,000.',
     },
   },
@@ -36,6 +38,9 @@ export interface Live {
   /** The least time between two results, in milliseconds. */
   readonly throttle: number
 }
+
+/** How a query is followed without the directive. */
+export const defaultLive: Live = { isOn: true, throttle: defaultThrottle }
 
 /** How a subscription to an object is followed. */
 export const subscribedLive: Live = { isOn: true, isSubscription: true, throttle: throttles.least }
@@ -54,7 +59,7 @@ export function readLive(definition: OperationDefinitionNode, coerced?: Values):
     readonly if?: boolean | null
     readonly throttle?: number | null
   }
-  const milliseconds = throttle ?? 200
+  const milliseconds = throttle ?? defaultThrottle
   if (milliseconds < throttles.least || milliseconds > throttles.most) {
     throw new DocumentError(
       `The argument "throttle" of @live is ${milliseconds}. It must be from ${throttles.least} to ${throttles.most} milliseconds.`,

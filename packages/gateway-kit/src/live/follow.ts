@@ -7,7 +7,7 @@ import type { Run } from '../operation/run.ts'
 import { startRun } from '../operation/run.ts'
 import { requireAvailable, type SubscriptionRequest, sendEach } from '../operation/send-each.ts'
 import type { Live } from './directive.ts'
-import type { LiveQueries } from './live-queries.ts'
+import type { Follower, LiveQueries } from './live-queries.ts'
 import type { Evaluation } from './live-query.ts'
 
 /** Follows a live query for a client. Returns its results, each of them as often as it is another one. */
@@ -17,18 +17,26 @@ export type FollowLive = (
   acceptsPatches: boolean,
 ) => Promise<AsyncIterable<ExecutionResult>>
 
-/** @throws GatewayError if the query cannot be executed now, or too much is followed */
-export function createFollowLive(queries: LiveQueries, { subscriptions, unsent }: OperationLimits): FollowLive {
-  return async (request, live, acceptsPatches) => {
-    const release = await subscriptions.take(request.context.viewer)
-    try {
-      const follower = await queries.follow({ request, live, acceptsPatches })
-      return sendEach(follower, { request, resultOf: (message) => message, unsent, release })
-    } catch (error) {
-      release()
+/** Creates the functions that follow live queries. What they follow takes the place of a subscription. */
+export function createFollowLive(queries: LiveQueries, { subscriptions, unsent }: OperationLimits) {
+  /** @throws GatewayError if the query cannot be executed now, or too much is followed */
+  async function follow(request: OperationRequest, live: Live, acceptsPatches: boolean): Promise<Follower> {
+    const onEnd = await subscriptions.take(request.context.viewer)
+    const follower = await queries.follow({ request, live, acceptsPatches, onEnd }).catch((error: unknown) => {
+      onEnd()
       throw error
-    }
+    })
+    request.held.untilOver(() => void follower.return())
+    // From now on it only waits for changes.
+    request.held.leavePlace()
+    return follower
   }
+
+  const followLive: FollowLive = async (request, live, acceptsPatches) => {
+    const follower = await follow(request, live, acceptsPatches)
+    return sendEach(follower, { request, unsent, resultOf: (message) => message })
+  }
+  return { follow, followLive }
 }
 
 /** The share of a minute's points that live queries leave to other requests. With less left, they wait for the next one. */

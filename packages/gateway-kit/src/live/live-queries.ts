@@ -30,6 +30,8 @@ export interface LiveRequest {
   readonly live: Live
   /** Whether it accepts patches. */
   readonly acceptsPatches: boolean
+  /** Called when it has ended. */
+  readonly onEnd: () => void
 }
 
 export type LiveQueries = ReturnType<typeof createLiveQueries>
@@ -83,9 +85,13 @@ export function createLiveQueries({ memory, changeLog, admissions, evaluate }: L
     async follow(followed: LiveRequest): Promise<Follower> {
       const { request, live } = followed
       const stopWatching = await watching.start()
+      const onEnd = () => {
+        stopWatching()
+        followed.onEnd()
+      }
       const key = `${request.context.viewer.tenantAppId} ${live.throttle} ${keyOf(request)}`
       const { query, tenant } = queries.get(key) ?? start(key, followed)
-      const follower = new Follower(query, followed, admissions, stopWatching)
+      const follower = new Follower(query, { ...followed, onEnd }, admissions)
       try {
         // Then everything that was written before is known.
         await memory.check(request, tenant).catch(() => query.outdate())
@@ -236,7 +242,7 @@ export class Follower implements LiveFollower, SubscriptionValues<Message> {
   readonly #acceptsPatches: boolean
   readonly #isSubscription: boolean
   readonly #admissions: LiveQueriesOptions['admissions']
-  readonly #stopWatching: () => void
+  readonly #onEnd: () => void
   readonly #alarm = createAlarm()
   #hasEnded = false
   /** The read from which on results are right for it. */
@@ -248,16 +254,15 @@ export class Follower implements LiveFollower, SubscriptionValues<Message> {
 
   constructor(
     query: Query,
-    { request, live, acceptsPatches }: LiveRequest,
+    { request, live, acceptsPatches, onEnd }: LiveRequest,
     admissions: LiveQueriesOptions['admissions'],
-    stopWatching: () => void,
   ) {
     this.request = request
     this.#query = query
     this.#acceptsPatches = acceptsPatches
     this.#isSubscription = live.isSubscription === true
     this.#admissions = admissions
-    this.#stopWatching = stopWatching
+    this.#onEnd = onEnd
     query.followers.add(this)
   }
 
@@ -328,7 +333,7 @@ export class Follower implements LiveFollower, SubscriptionValues<Message> {
     if (!this.#hasEnded) {
       this.#hasEnded = true
       this.#query.remove(this)
-      this.#stopWatching()
+      this.#onEnd()
       this.#alarm.ring()
     }
     return { done: true, value: undefined }

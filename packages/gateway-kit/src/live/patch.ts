@@ -62,17 +62,22 @@ function compareLists(
     operations.push({ op: 'remove', path: below(path, at) })
     list.splice(at, 1)
   }
+  const move = (from: number, to: number) => {
+    operations.push({ op: 'move', from: below(path, from), path: below(path, to) })
+    list.splice(to, 0, ...list.splice(from, 1))
+  }
+  const places = new Map(idsAfter.map((id, at) => [id, at]))
   for (const [at, id] of idsAfter.entries()) {
     if (!known.has(id)) {
       operations.push({ op: 'add', path: below(path, at), value: after[at] })
       list.splice(at, 0, id)
       continue
     }
-    if (list[at] !== id) {
-      const from = list.indexOf(id, at)
-      operations.push({ op: 'move', from: below(path, from), path: below(path, at) })
-      list.splice(at, 0, ...list.splice(from, 1))
-    }
+    const other = list[at]
+    // One that moves back by many places is moved once, and not all those before it.
+    if (other !== undefined && other !== id && list[at + 1] === id) {
+      move(at, Math.min(places.get(other) ?? 0, list.length - 1))
+    } else if (other !== id) move(list.indexOf(id, at), at)
     compare(below(path, at), known.get(id), after[at], operations)
   }
 }

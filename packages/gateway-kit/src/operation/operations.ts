@@ -5,9 +5,11 @@ import { type Client, clientOf } from '@fusion-gateway/telemetry'
 import { type ExecutionResult, GraphQLError } from 'graphql'
 import type { ChangeLog } from '../change-log.ts'
 import type { Services } from '../context.ts'
+import { defaultLive } from '../live/directive.ts'
 import { createEvaluate, createFollowLive } from '../live/follow.ts'
 import { createLiveQueries } from '../live/live-queries.ts'
 import { viewerOf } from '../request.ts'
+import type { SubscriptionValues } from '../subscription-values.ts'
 import {
   createAdmissions,
   createUsageRecorder,
@@ -46,6 +48,7 @@ import { createPreparer, type Preparation, type Preparer } from './prepare/prepa
 import type { Schemas } from './prepare/schemas.ts'
 import { createResponseMemory } from './response-memory.ts'
 import { type DocumentRequest, GatewayContext, type Results, type Run, requestOf, startRun } from './run.ts'
+import type { SentResult } from './send-each.ts'
 import { createSubscribe } from './subscribe.ts'
 import type { GatewayServer, ServerOptions } from './yoga.ts'
 
@@ -79,6 +82,13 @@ export interface Operations extends Preparer {
   runOperation(request: OperationRequest): Promise<OperationResponse>
   /** Executes an operation that was admitted before: the next page of a list. */
   executeAdmitted(request: OperationRequest): Promise<OperationResponse>
+  /**
+   * Follows a query that is prepared: its results, each as often as it is another one.
+   *
+   * @returns undefined if it can change without a notice
+   * @throws GatewayError if the query cannot be executed now, or too much is followed
+   */
+  follow(request: OperationRequest): Promise<SubscriptionValues<SentResult>> | undefined
   /** Loads Yoga, for what it serves itself. */
   readonly server: () => Promise<GatewayServer>
   /** Breaks off the live queries, because the process stops. */
@@ -145,6 +155,7 @@ export function createOperations(options: OperationsOptions): Operations {
   const take = takePoints(admissions, limits)
   const evaluate = createEvaluate(services, limits, executeInSteps(take, executeBy(executeAdmitted)))
   const live = memory && createLiveQueries({ memory, changeLog, admissions, evaluate })
+  const following = live && createFollowLive(live, limits)
 
   /** What every operation passes. */
   const path = [
@@ -154,7 +165,7 @@ export function createOperations(options: OperationsOptions): Operations {
     useSteps(
       maskErrors(introspection, others.length > 0),
       countUsage(usage),
-      followLive(live && createFollowLive(live, limits)),
+      followLive(following?.followLive),
       take,
       remember(maxBytes > 0 ? memory : undefined, changeLog),
       queueIfLong(limits),
@@ -213,6 +224,11 @@ export function createOperations(options: OperationsOptions): Operations {
       return { ...run.response, result }
     },
     executeAdmitted: (request) => executeAdmitted(request),
+    follow(request) {
+      if (!following || !changeLog) return undefined
+      const { unlogged } = request.operation.dependenciesOn(changeLog.live)
+      return unlogged.length === 0 ? following.follow(request, defaultLive, false) : undefined
+    },
     server: load,
     breakOff: async () => live?.close(),
     async close() {

@@ -323,11 +323,7 @@ export function executeBy(
 export function followLive(follow: FollowLive | undefined): Step {
   const wrap: Wrap<Results> = async (run, next) => {
     if (!run.live || !follow) return next()
-    const request = requestOf(run) as SubscriptionRequest
-    const results = await follow(request, run.live, acceptsPatches(run.params))
-    // From now on it only waits for changes.
-    request.held.leavePlace()
-    return results
+    return follow(requestOf(run) as SubscriptionRequest, run.live, acceptsPatches(run.params))
   }
   return around(wrap)
 }

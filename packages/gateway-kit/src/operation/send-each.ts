@@ -30,7 +30,7 @@ interface SendOptions<Value> {
   readonly resultOf: (value: Value, current: Viewer) => SentResult | Promise<SentResult>
   readonly unsent: OperationLimits['unsent']
   /** Called when the values have ended, for any reason. */
-  readonly release: () => void
+  readonly release?: () => void
 }
 
 /**
@@ -42,7 +42,7 @@ export function sendEach<Value>(
   source: SubscriptionValues<Value>,
   options: SendOptions<Value>,
 ): AsyncGenerator<ExecutionResult> {
-  const values = releasing(source, options.release)
+  const values = releasing(source, options.release ?? (() => undefined))
   // A client that has gone ends the values, also while the next one is awaited.
   options.request.held.untilOver(() => void values.return())
   return resultsOf(values, options)

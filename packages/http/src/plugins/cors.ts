@@ -15,7 +15,7 @@ export interface CorsOptions {
  * themselves.
  */
 const allowedHeaders = [
-  'authorization, cache-control, content-type, idempotency-key, if-match, if-none-match',
+  'authorization, cache-control, content-type, idempotency-key, if-match, if-none-match, prefer',
   'x-api-key, x-position, x-request-id',
   'traceparent, tracestate, baggage, sentry-trace',
   'apollo-require-preflight, apollographql-client-name, apollographql-client-version',
@@ -25,7 +25,7 @@ const allowedHeaders = [
 
 /** The headers of responses that pages may read, besides those that browsers always show. */
 const exposedHeaders =
-  'allow, cache-status, deprecation, etag, idempotent-replayed, link, location, ratelimit, ratelimit-policy, retry-after, ' +
+  'allow, cache-status, deprecation, etag, idempotent-replayed, link, location, preference-applied, ratelimit, ratelimit-policy, retry-after, ' +
   'server-timing, sunset, www-authenticate, x-cost, x-cost-requested, x-ignored-parameters, x-request-id'
 
 /** How long a browser remembers what a page may send, in seconds. */
