@@ -98,6 +98,7 @@ export const parts: string[] = [
   "JobError",
   "JobLease",
   "JobStatusCount",
+  "MetricPoint",
   "OperationUsage",
   "PlatformCount",
   "UserError"
