@@ -159,11 +159,11 @@ BEGIN
         changed.followers_count, changed.following_count, changed.subscribers_count, changed.contents_count, changed.watch_time_in_hours);
     END LOOP;
   ELSE
-    FOR changed IN SELECT new.*,
-        (CASE WHEN new.synced_at = old.synced_at THEN now() ELSE least(new.synced_at, now()) END AT TIME ZONE 'UTC')::date AS day
-      FROM new_rows AS new JOIN old_rows AS old ON old.tenant_app_id = new.tenant_app_id AND old.id = new.id
-      WHERE (new.followers_count, new.following_count, new.subscribers_count, new.contents_count, new.watch_time_in_hours)
-        IS DISTINCT FROM (old.followers_count, old.following_count, old.subscribers_count, old.contents_count, old.watch_time_in_hours)
+    FOR changed IN SELECT present.*,
+        (CASE WHEN present.synced_at = former.synced_at THEN now() ELSE least(present.synced_at, now()) END AT TIME ZONE 'UTC')::date AS day
+      FROM new_rows AS present JOIN old_rows AS former ON former.tenant_app_id = present.tenant_app_id AND former.id = present.id
+      WHERE (present.followers_count, present.following_count, present.subscribers_count, present.contents_count, present.watch_time_in_hours)
+        IS DISTINCT FROM (former.followers_count, former.following_count, former.subscribers_count, former.contents_count, former.watch_time_in_hours)
     LOOP
       INSERT INTO profile_metric (tenant_app_id, profile_id, day,
         followers_count, following_count, subscribers_count, contents_count, watch_time_in_hours)

@@ -29,14 +29,14 @@ BEGIN
     FROM new_rows
     WHERE num_nonnulls("followers_count", "following_count", "subscribers_count", "contents_count", "watch_time_in_hours") > 0;
   ELSE
-    INSERT INTO "profile_metric" AS metric ("tenant_app_id", "profile_id", "day",
+    INSERT INTO "profile_metric" ("tenant_app_id", "profile_id", "day",
       "followers_count", "following_count", "subscribers_count", "contents_count", "watch_time_in_hours")
-    SELECT new."tenant_app_id", new."id",
-      (CASE WHEN new."synced_at" = old."synced_at" THEN now() ELSE least(new."synced_at", now()) END AT TIME ZONE 'UTC')::date,
-      new."followers_count", new."following_count", new."subscribers_count", new."contents_count", new."watch_time_in_hours"
-    FROM new_rows AS new JOIN old_rows AS old ON old."tenant_app_id" = new."tenant_app_id" AND old."id" = new."id"
-    WHERE (new."followers_count", new."following_count", new."subscribers_count", new."contents_count", new."watch_time_in_hours")
-      IS DISTINCT FROM (old."followers_count", old."following_count", old."subscribers_count", old."contents_count", old."watch_time_in_hours")
+    SELECT present."tenant_app_id", present."id",
+      (CASE WHEN present."synced_at" = former."synced_at" THEN now() ELSE least(present."synced_at", now()) END AT TIME ZONE 'UTC')::date,
+      present."followers_count", present."following_count", present."subscribers_count", present."contents_count", present."watch_time_in_hours"
+    FROM new_rows AS present JOIN old_rows AS former ON former."tenant_app_id" = present."tenant_app_id" AND former."id" = present."id"
+    WHERE (present."followers_count", present."following_count", present."subscribers_count", present."contents_count", present."watch_time_in_hours")
+      IS DISTINCT FROM (former."followers_count", former."following_count", former."subscribers_count", former."contents_count", former."watch_time_in_hours")
     ON CONFLICT ("tenant_app_id", "profile_id", "day") DO UPDATE SET
       "followers_count" = excluded."followers_count", "following_count" = excluded."following_count",
       "subscribers_count" = excluded."subscribers_count", "contents_count" = excluded."contents_count",
