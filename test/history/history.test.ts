@@ -15,7 +15,10 @@ const dayMilliseconds = 86_400_000
 const today = () => Math.floor(Date.now() / dayMilliseconds)
 const dateOf = (day: number) => new Date(day * dayMilliseconds)
 /** The day so many days ago: `2026-01-31`. */
-const daysAgo = (days: number) => dateOf(today() - days).toISOString().slice(0, 10)
+const daysAgo = (days: number) =>
+  dateOf(today() - days)
+    .toISOString()
+    .slice(0, 10)
 const timeOf = (day: string) => `${day}T00:00:00.000Z`
 
 async function createProfile(given: object = {}) {
@@ -146,7 +149,8 @@ describe('the history of a profile has', () => {
 
   it('at most 1,000 points, and no range that ends before it begins', async () => {
     const { id } = await createProfile()
-    const range = (days: number) => `from: "${timeOf('2020-01-01')}", to: "${timeOf(days === 1_000 ? '2022-09-26' : '2022-09-27')}"`
+    const range = (days: number) =>
+      `from: "${timeOf('2020-01-01')}", to: "${timeOf(days === 1_000 ? '2022-09-26' : '2022-09-27')}"`
     expect(await historyOf(id, `metric: FOLLOWERS, ${range(1_000)}`)).toEqual([])
     expect(await errorOf(id, `history(metric: FOLLOWERS, ${range(1_001)}) { at }`)).toMatchObject({
       message: expect.stringContaining('1001 intervals, and a history has at most 1000 points'),
@@ -165,8 +169,11 @@ describe('the growth of a profile', () => {
   it('is the difference to the number that it had so many days ago', async () => {
     const profile = await createProfile({ followersCount: 100 })
     await setHistory(profile.id, { [daysAgo(40)]: 50, [daysAgo(30)]: 60, [daysAgo(29)]: 70 })
-    const growth = 'a: growth(metric: FOLLOWERS) b: growth(metric: FOLLOWERS, days: 31) c: growth(metric: FOLLOWERS, days: 41) d: growth(metric: CONTENTS)'
-    const { data } = await app.graphql(tenant, `query ($id: ID!) { profile(id: $id) { ${growth} } }`, { id: profile.id })
+    const growth =
+      'a: growth(metric: FOLLOWERS) b: growth(metric: FOLLOWERS, days: 31) c: growth(metric: FOLLOWERS, days: 41) d: growth(metric: CONTENTS)'
+    const { data } = await app.graphql(tenant, `query ($id: ID!) { profile(id: $id) { ${growth} } }`, {
+      id: profile.id,
+    })
     expect(data).toEqual({ profile: { a: 40, b: 50, c: null, d: null } })
     expect(await errorOf(profile.id, 'growth(metric: FOLLOWERS, days: -1)')).toMatchObject({
       message: expect.stringContaining('must be from 0 to 36500'),
@@ -190,9 +197,12 @@ it('60 profiles with 90 days each are one statement, together with their users',
     INSERT INTO profile_metric (tenant_app_id, profile_id, day, followers_count)
     SELECT '${tenantAppId}', 'pro_' || n, (now() AT TIME ZONE 'UTC')::date - d, 90 - d
     FROM generate_series(1, 60) AS n, generate_series(1, 100) AS d`)
-  const fields = 'history(metric: FOLLOWERS) { at value change } growth(metric: FOLLOWERS) contents: history(metric: CONTENTS) { value }'
+  const fields =
+    'history(metric: FOLLOWERS) { at value change } growth(metric: FOLLOWERS) contents: history(metric: CONTENTS) { value }'
   const query = `{ users(first: 60) { nodes { accounts { profile { ${fields} } } } } }`
-  type Read = { users: { nodes: { accounts: { profile: { history: unknown[]; growth: number; contents: unknown[] } }[] }[] } }
+  type Read = {
+    users: { nodes: { accounts: { profile: { history: unknown[]; growth: number; contents: unknown[] } }[] }[] }
+  }
   let read: Read | undefined
   const statements = await app.statementsOf(async () => {
     read = (await app.graphql<Read>(other, query)).data

@@ -84,6 +84,8 @@ export const singletons: string[] = [
 
 /** Parts of a page read different numbers of the same statistics, which belong together. */
 export const statistics: string[] = [
+  "GroupNumbers",
+  "JobStats",
   "NumberStats",
   "ProfileStats",
   "UserStats",
@@ -92,21 +94,28 @@ export const statistics: string[] = [
 
 /** Other objects without an id. They are parts of the object that has them. */
 export const parts: string[] = [
+  "AccountListChange",
   "AccountStatusCount",
   "FieldUsage",
   "GroupCount",
   "JobError",
+  "JobGroup",
   "JobLease",
   "JobStatusCount",
   "MetricPoint",
   "OperationUsage",
   "PlatformCount",
-  "UserError"
+  "ProfileGroup",
+  "ProfileListChange",
+  "UserError",
+  "UserGroup",
+  "UserListChange"
 ]
 
 /** The fields of Query that a deletion changes. */
 export const countedFields: string[] = [
   "accounts",
+  "jobStats",
   "profileStats",
   "searchProfiles",
   "tenantStats",
@@ -171,6 +180,7 @@ export const changedByCreation: Readonly<Record<string, Lists>> = {
     "Query": [
       "apiKey",
       "apiKeys",
+      "jobStats",
       "profileStats",
       "tenantStats",
       "userStats"
@@ -179,6 +189,7 @@ export const changedByCreation: Readonly<Record<string, Lists>> = {
   "Job": {
     "Query": [
       "job",
+      "jobStats",
       "jobs",
       "profileStats",
       "tenantStats",
@@ -187,6 +198,7 @@ export const changedByCreation: Readonly<Record<string, Lists>> = {
   },
   "User": {
     "Query": [
+      "jobStats",
       "profileStats",
       "tenantStats",
       "user",
@@ -196,6 +208,7 @@ export const changedByCreation: Readonly<Record<string, Lists>> = {
   },
   "Webhook": {
     "Query": [
+      "jobStats",
       "profileStats",
       "tenantStats",
       "userStats",
@@ -207,6 +220,7 @@ export const changedByCreation: Readonly<Record<string, Lists>> = {
     "Query": [
       "account",
       "accounts",
+      "jobStats",
       "profileStats",
       "tenantStats",
       "userStats",
@@ -223,6 +237,7 @@ export const changedByCreation: Readonly<Record<string, Lists>> = {
     ],
     "Query": [
       "accounts",
+      "jobStats",
       "profile",
       "profileStats",
       "profiles",
@@ -242,8 +257,8 @@ export const scalars: Readonly<Record<string, string>> = {
   "Boolean": "boolean",
   "Date": "string",
   "DateTime": "string",
-  "JSONObject": "{ [key: string]: unknown }",
   "Float": "number",
+  "JSONObject": "{ [key: string]: unknown }",
   "SafeInt": "number"
 }
 

@@ -10,6 +10,7 @@ export {
 } from './lists/connection.ts'
 export type { CursorFormat, CursorParts } from './lists/cursor.ts'
 export { withText } from './lists/filter-fields.ts'
+export { keyedGroups } from './lists/groups.ts'
 export { choiceArguments, costOfList, type List, readListArguments } from './lists/list.ts'
 export { listArgs, listCost, listQuery } from './lists/related-list.ts'
 export { nodeOf, oncePerField, plannedLoaders } from './lists/related-rows.ts'

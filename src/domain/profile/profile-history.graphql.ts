@@ -71,7 +71,8 @@ function startOf(interval: Interval, day: number): number {
 
 /** How many intervals have a day of a range. */
 function countOf(interval: Interval, first: number, last: number): number {
-  if (interval !== 'MONTH') return (startOf(interval, last) - startOf(interval, first)) / (interval === 'DAY' ? 1 : 7) + 1
+  if (interval !== 'MONTH')
+    return (startOf(interval, last) - startOf(interval, first)) / (interval === 'DAY' ? 1 : 7) + 1
   const [from, to] = [dateOf(first), dateOf(last)]
   return (to.getUTCFullYear() - from.getUTCFullYear()) * 12 + to.getUTCMonth() - from.getUTCMonth() + 1
 }
@@ -95,23 +96,21 @@ const rowsWhere = (day: object, limit?: number): RelatedRows => ({
 /** The points that a page of days costs: a row of a day has five numbers. */
 const daysOfPoint = 10
 
-const readHistory = oncePerField(
-  ({ metric, from, to, interval: given }: HistoryArguments, { loaders }) => {
-    const end = to ?? new Date()
-    const begin = from ?? new Date(end.getTime() - defaultDays * dayMilliseconds)
-    if (begin > end) throw invalidField('from', 'OUT_OF_RANGE', 'must not be after `to`')
-    const interval = given ?? 'DAY'
-    const [first, last] = [startOf(interval, dayOf(begin)), dayOf(end)]
-    const points = countOf(interval, first, last)
-    if (points > maxPoints) {
-      const message = `and \`to\` span ${points} intervals, and a history has at most ${maxPoints} points. Choose a shorter range or a longer interval`
-      throw invalidField('from', 'OUT_OF_RANGE', message)
-    }
-    const within = loaders.restrict(metricsOfProfile, rowsWhere({ gte: dateOf(first), lte: dateOf(last) }))
-    const before = loaders.restrict(metricsOfProfile, rowsWhere({ lt: dateOf(first) }, 1))
-    return { metric, interval, within, before }
-  },
-)
+const readHistory = oncePerField(({ metric, from, to, interval: given }: HistoryArguments, { loaders }) => {
+  const end = to ?? new Date()
+  const begin = from ?? new Date(end.getTime() - defaultDays * dayMilliseconds)
+  if (begin > end) throw invalidField('from', 'OUT_OF_RANGE', 'must not be after `to`')
+  const interval = given ?? 'DAY'
+  const [first, last] = [startOf(interval, dayOf(begin)), dayOf(end)]
+  const points = countOf(interval, first, last)
+  if (points > maxPoints) {
+    const message = `and \`to\` span ${points} intervals, and a history has at most ${maxPoints} points. Choose a shorter range or a longer interval`
+    throw invalidField('from', 'OUT_OF_RANGE', message)
+  }
+  const within = loaders.restrict(metricsOfProfile, rowsWhere({ gte: dateOf(first), lte: dateOf(last) }))
+  const before = loaders.restrict(metricsOfProfile, rowsWhere({ lt: dateOf(first) }, 1))
+  return { metric, interval, within, before }
+})
 
 /** The points of rows that are the newest first. */
 function pointsOf(
@@ -120,7 +119,7 @@ function pointsOf(
   [before]: readonly MetricRow[],
 ): MetricPoint[] {
   const points: MetricPoint[] = []
-  let previous = before && valueOf(before, metric)
+  let previous = before && numberOf(before, metric)
   let start: number | undefined
   let value: number | null = null
   const add = () => {
@@ -133,14 +132,14 @@ function pointsOf(
     const next = startOf(interval, dayOf(row.day))
     if (next !== start) add()
     start = next
-    value = valueOf(row, metric)
+    value = numberOf(row, metric)
   }
   add()
   return points
 }
 
 /** The number of a row or of a profile. */
-function valueOf(row: Readonly<Record<MetricField, bigint | number | null>>, metric: MetricField): number | null {
+function numberOf(row: Readonly<Record<MetricField, bigint | number | null>>, metric: MetricField): number | null {
   const value = row[metric]
   return value === null ? null : Number(value)
 }
@@ -151,8 +150,7 @@ function both<Result>(
   other: readonly MetricRow[] | Promise<readonly MetricRow[]>,
   work: (one: readonly MetricRow[], other: readonly MetricRow[]) => Result,
 ): Result | Promise<Result> {
-  if (one instanceof Promise || other instanceof Promise)
-    return Promise.all([one, other]).then((read) => work(...read))
+  if (one instanceof Promise || other instanceof Promise) return Promise.all([one, other]).then((read) => work(...read))
   return work(one, other)
 }
 
@@ -218,12 +216,15 @@ builder.prismaObjectField(Profile, 'growth', (t) =>
       restrict: (node, args, context) => readGrowth(node, args as () => { readonly days: number }, context),
     },
     resolve(profile, { metric, days }, context, info) {
-      const now = valueOf(profile, metric)
+      const now = numberOf(profile, metric)
       const difference = ([then]: readonly MetricRow[]) => {
-        const before = then && valueOf(then, metric)
+        const before = then && numberOf(then, metric)
         return now === null || before == null ? null : now - before
       }
-      const rows = context.loaders.load(readGrowth(nodeOf(info), () => ({ days }), context), profile.id)
+      const rows = context.loaders.load(
+        readGrowth(nodeOf(info), () => ({ days }), context),
+        profile.id,
+      )
       return rows instanceof Promise ? rows.then(difference) : difference(rows)
     },
   }),

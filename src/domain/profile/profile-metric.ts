@@ -40,9 +40,11 @@ const removeOld = statement(`
  * @param days how many days stay, of which today is one. 0: none
  */
 export function removeOldMetrics({ sql }: Pick<Database, 'sql'>, days: number): Promise<number> {
-  return sql.query(listTenants).then((tenants) =>
-    sumOfTenants(sql, tenants, (tenantAppId, own) =>
-      sumOfBatches(pageSize, () => own.execute(removeOld, [tenantAppId, String(days)])),
-    ),
-  )
+  return sql
+    .query(listTenants)
+    .then((tenants) =>
+      sumOfTenants(sql, tenants, (tenantAppId, own) =>
+        sumOfBatches(pageSize, () => own.execute(removeOld, [tenantAppId, String(days)])),
+      ),
+    )
 }

@@ -8,6 +8,7 @@ const leftOut = [
   // test/graphql/stats.test.ts compares these.
   'Query.userStats',
   'Query.profileStats',
+  'Query.jobStats',
   'UserConnection.totalCountEstimate',
   'AccountConnection.totalCountEstimate',
   'ProfileConnection.totalCountEstimate',
