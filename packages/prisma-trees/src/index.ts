@@ -1,4 +1,5 @@
 export {
+  type AnyModel,
   type Column,
   createDataModel,
   type DataModel,

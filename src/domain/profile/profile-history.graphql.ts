@@ -5,9 +5,9 @@ import { builder } from '../builder.ts'
 import { Profile } from './profile.graphql.ts'
 import { type MetricField, type MetricRow, metricFields, metricsOfProfile } from './profile-metric.ts'
 
-// The numbers of profiles over time. The rows are read together with the profiles, in the same statement. Their model is
-// none of those of whose rows each change is an event, so no response with them is kept: retention and imports of past
-// days change them silently, and a range that ends now is another one tomorrow.
+// The numbers of profiles over time, which are read by the statement of the profiles. No response with them is kept,
+// because their model is not logged: retention and imports of past days write no events, and a range that ends now is
+// another one tomorrow.
 
 const ProfileMetric = builder.enumType('ProfileMetric', {
   description: 'A number of a profile that changes over time.',

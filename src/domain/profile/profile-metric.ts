@@ -1,6 +1,8 @@
 import { type Database, dataModel } from '@fusion-gateway/database'
 import { type Relation, relationTo } from '@fusion-gateway/prisma-trees'
 import { statement, sumOfBatches, sumOfTenants } from '@fusion-gateway/sql'
+import type { Seed } from '../resource.ts'
+import { profileSeed } from './profile.ts'
 
 /** The numbers of a profile that a row of its history has. */
 export const metricFields = [
@@ -47,4 +49,30 @@ export function removeOldMetrics({ sql }: Pick<Database, 'sql'>, days: number): 
         sumOfBatches(pageSize, () => own.execute(removeOld, [tenantAppId, String(days)])),
       ),
     )
+}
+
+const [weeks, dayMilliseconds] = [13, 86_400_000]
+
+/** A number of each week before the last synchronization. The trigger has written the last one. */
+export const metricSeed: Seed = {
+  model: 'ProfileMetric',
+  rowsOf(person) {
+    const random = person.randomOf('metric')
+    return (profileSeed.rowsOf?.(person) ?? []).flatMap(({ tenantAppId = null, id = null, syncedAt, ...now }) => {
+      const lost = random.next() * 0.03
+      return Array.from({ length: weeks }, (_, index) => {
+        const part = 1 - lost * (index + random.next())
+        const numberOf = (field: MetricField) => Math.round(Number(now[field] ?? 0) * part)
+        return {
+          tenantAppId,
+          profileId: id,
+          day: new Date((syncedAt as Date).getTime() - 7 * (index + 1) * dayMilliseconds).toISOString().slice(0, 10),
+          followersCount: numberOf('followersCount'),
+          followingCount: numberOf('followingCount'),
+          contentsCount: numberOf('contentsCount'),
+          watchTimeInHours: numberOf('watchTimeInHours'),
+        }
+      })
+    })
+  },
 }

@@ -9,6 +9,9 @@ const leftOut = [
   'Query.userStats',
   'Query.profileStats',
   'Query.jobStats',
+  // test/history/history.test.ts and test/graphql/groups.test.ts compare these.
+  'Profile.history',
+  'Profile.growth',
   'UserConnection.totalCountEstimate',
   'AccountConnection.totalCountEstimate',
   'ProfileConnection.totalCountEstimate',
