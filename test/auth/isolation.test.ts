@@ -410,7 +410,7 @@ describe('REST', () => {
       at,
     }))
   })
-  it('takes an id in 16 places', () => expect(places).toHaveLength(16))
+  it('takes an id in 17 places', () => expect(places).toHaveLength(17))
 
   it.each(places)('treats an id of another tenant as a missing id: $name', async ({ method, at, typename = '' }) => {
     const before = await theirRows()

@@ -406,6 +406,20 @@ describe('a response with the history of a profile', () => {
   })
 })
 
+it('a response with groups of profiles is read each time, because a synchronization alone is no event', async () => {
+  await newTenant()
+  const query = '{ profileStats { groups(by: [SYNCED_DAY]) { syncedDay count } } }'
+  const read = async () => {
+    for (const _time of [1, 2, 3]) await ask(query)
+    return dataOf(await ask(query))['profileStats']
+  }
+  const { tenantAppId } = tenant
+  for (const day of ['2026-01-01', '2026-01-02']) {
+    await app.database.prisma.profile.updateMany({ where: { tenantAppId }, data: { syncedAt: new Date(day) } })
+    expect(await read()).toEqual({ groups: [{ syncedDay: day, count: 1 }] })
+  }
+})
+
 describe('the types whose responses are kept', () => {
   it('have only fields that read columns, whose changes are events, and relations', () => {
     const others = [...loggedModels].flatMap((model) => {

@@ -74,6 +74,8 @@ const ProfileStats = builder.objectRef<Stats>('ProfileStats').implement({
     groups: keyedGroups(t, {
       name: 'Profile',
       plural: 'profiles',
+      // Synchronizing a profile that has not changed writes the time alone, and no event.
+      isUnlogged: true,
       by: {
         PLATFORM: text('platform', 'The platform in upper case.'),
         COUNTRY: text('country', 'The country code.'),

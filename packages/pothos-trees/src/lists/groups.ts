@@ -45,6 +45,8 @@ interface GroupsOptions {
   readonly by: Readonly<Record<string, GroupKeyOptions>>
   /** The numbers by their fields. */
   readonly numbers: Readonly<Record<string, GroupNumberOptions>>
+  /** Whether a key or a number can change without an event. */
+  readonly isUnlogged?: boolean
 }
 
 /** A group, with what says where its keys and numbers are. */
@@ -102,7 +104,7 @@ const groupNumbers = shared((builder) =>
 const isFraction = (p: unknown): p is number => typeof p === 'number' && p >= 0 && p <= 1
 
 /** The field `groups` of statistics: groups of rows with equal keys. */
-export function keyedGroups(t: StatsFields, { name, plural, by: keys, numbers }: GroupsOptions) {
+export function keyedGroups(t: StatsFields, { name, plural, by: keys, numbers, isUnlogged = false }: GroupsOptions) {
   const { builder } = t
   const groupBy = builder.enumType(`${name}GroupBy`, {
     description: `What ${plural} of a group have in common.`,
@@ -170,6 +172,7 @@ export function keyedGroups(t: StatsFields, { name, plural, by: keys, numbers }:
     type: [group],
     description: `Groups of ${plural} with equal keys. The largest come first by default.`,
     cost: { length: defaultGroups, extra: ({ first }) => pointsOfScan + (first == null ? defaultGroups : 0) },
+    isUnlogged,
     args: {
       by: t.arg({ type: [groupBy], required: true, description: `The keys: 1–${maxKeys} different ones.` }),
       orderBy: t.arg({ type: groupOrder, description: 'The order. The largest groups first by default.' }),
