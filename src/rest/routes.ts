@@ -348,6 +348,7 @@ const profileRoutes: readonly Route[] = [
         variable: 'from',
         description: 'The start of the range. 90 days before `to` by default.',
         rules: z.string(),
+        example: '2026-01-01T00:00:00Z',
       },
       {
         in: 'query',
@@ -355,6 +356,7 @@ const profileRoutes: readonly Route[] = [
         variable: 'to',
         description: 'The end of the range. Now by default.',
         rules: z.string(),
+        example: '2027-12-31T00:00:00Z',
       },
       {
         in: 'query',

@@ -41,6 +41,9 @@ beforeAll(async () => {
       addresses: [{ b: 2 }],
     },
   })
+  await app.database.prisma.profileMetric.create({
+    data: { tenantAppId: tenant.tenantAppId, profileId: profile.id, day: new Date('2026-01-01'), followersCount: 1 },
+  })
   await app.database.prisma.job.updateMany({
     where: { id: job.id },
     data: {

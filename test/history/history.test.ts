@@ -217,3 +217,32 @@ it('60 profiles with 90 days each are one statement, together with their users',
     expect(profile?.history[0]).toEqual({ at: timeOf(daysAgo(90)), value: 0, change: 1 })
   }
 })
+
+it('a REST route returns it, with the enums in lower case', async () => {
+  const create = factoriesFor(app, tenant)
+  const account = await create.account((await create.user()).id)
+  const url = `/accounts/${account.id}/profile/history`
+  expect((await app.rest(tenant, 'GET', `${url}?metric=followers`)).statusCode).toBe(404)
+  const { id } = await create.profile(account)
+  await setHistory(id, { '2026-01-05': 2, '2026-01-11': 3, '2026-01-20': 5 })
+  const range = 'from=2026-01-01T00:00:00Z&to=2026-01-31T00:00:00Z'
+  const read = await app.rest(tenant, 'GET', `${url}?metric=followers&${range}&interval=week`)
+  expect(read.json()).toEqual({
+    history: [
+      { at: '2026-01-05T00:00:00.000Z', value: 3, change: null },
+      { at: '2026-01-19T00:00:00.000Z', value: 5, change: 2 },
+    ],
+  })
+  for (const [search, field] of [
+    ['', 'metric'],
+    ['?metric=likes', 'metric'],
+    ['?metric=followers&interval=year', 'interval'],
+    ['?metric=followers&from=2026-01-01', 'from'],
+    ['?metric=followers&from=2026-02-01T00:00:00Z&to=2026-01-31T00:00:00Z', 'from'],
+    ['?metric=followers&from=2006-02-01T00:00:00Z&to=2026-01-31T00:00:00Z', 'from'],
+  ]) {
+    const rejected = await app.rest(tenant, 'GET', url + search)
+    expect([search, rejected.statusCode]).toEqual([search, 400])
+    expect(rejected.json()).toMatchObject({ code: 'BAD_USER_INPUT', errors: [{ field }] })
+  }
+})
