@@ -38,6 +38,7 @@ const tables = [
   'job',
   'operation_usage',
   'profile',
+  'profile_metric',
   'webhook',
   'webhook_delivery',
 ]

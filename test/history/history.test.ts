@@ -229,7 +229,7 @@ it('a REST route returns it, with the enums in lower case', async () => {
   const read = await app.rest(tenant, 'GET', `${url}?metric=followers&${range}&interval=week`)
   expect(read.json()).toEqual({
     history: [
-      { at: '2026-01-05T00:00:00.000Z', value: 3, change: null },
+      { at: '2026-01-05T00:00:00.000Z', value: 3 },
       { at: '2026-01-19T00:00:00.000Z', value: 5, change: 2 },
     ],
   })
