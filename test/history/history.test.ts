@@ -242,7 +242,7 @@ it('a REST route returns it, with the enums in lower case', async () => {
     ['?metric=followers&from=2006-02-01T00:00:00Z&to=2026-01-31T00:00:00Z', 'from'],
   ]) {
     const rejected = await app.rest(tenant, 'GET', url + search)
-    expect([search, rejected.statusCode]).toEqual([search, 400])
+    expect([search, rejected.statusCode]).toEqual([search, 422])
     expect(rejected.json()).toMatchObject({ code: 'BAD_USER_INPUT', errors: [{ field }] })
   }
 })
