@@ -95,6 +95,8 @@ export interface Seed {
 /** A generated user and the user's accounts, from which each resource creates its rows. */
 export interface Person {
   readonly tenantAppId: string
+  /** Those of a seed are numbered from 0, and those of the demo tenant from 1. */
+  readonly number: number
   readonly firstName: string
   readonly lastName: string
   readonly fullName: string
