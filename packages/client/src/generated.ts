@@ -94,7 +94,6 @@ export const statistics: string[] = [
 
 /** Other objects without an id. They are parts of the object that has them. */
 export const parts: string[] = [
-  "AccountListChange",
   "AccountStatusCount",
   "FieldUsage",
   "GroupCount",
@@ -106,10 +105,8 @@ export const parts: string[] = [
   "OperationUsage",
   "PlatformCount",
   "ProfileGroup",
-  "ProfileListChange",
   "UserError",
-  "UserGroup",
-  "UserListChange"
+  "UserGroup"
 ]
 
 /** The fields of Query that a deletion changes. */
