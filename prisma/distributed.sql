@@ -145,6 +145,39 @@ BEGIN
 END
 $$ LANGUAGE plpgsql;
 
+CREATE OR REPLACE FUNCTION write_profile_metrics() RETURNS trigger SET search_path = public, pg_temp AS $$
+DECLARE
+  changed record;
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    FOR changed IN SELECT *, (least(synced_at, now()) AT TIME ZONE 'UTC')::date AS day FROM new_rows
+      WHERE num_nonnulls(followers_count, following_count, subscribers_count, contents_count, watch_time_in_hours) > 0
+    LOOP
+      INSERT INTO profile_metric (tenant_app_id, profile_id, day,
+        followers_count, following_count, subscribers_count, contents_count, watch_time_in_hours)
+      VALUES (changed.tenant_app_id, changed.id, changed.day,
+        changed.followers_count, changed.following_count, changed.subscribers_count, changed.contents_count, changed.watch_time_in_hours);
+    END LOOP;
+  ELSE
+    FOR changed IN SELECT present.*,
+        (CASE WHEN present.synced_at = former.synced_at THEN now() ELSE least(present.synced_at, now()) END AT TIME ZONE 'UTC')::date AS day
+      FROM new_rows AS present JOIN old_rows AS former ON former.tenant_app_id = present.tenant_app_id AND former.id = present.id
+      WHERE (present.followers_count, present.following_count, present.subscribers_count, present.contents_count, present.watch_time_in_hours)
+        IS DISTINCT FROM (former.followers_count, former.following_count, former.subscribers_count, former.contents_count, former.watch_time_in_hours)
+    LOOP
+      INSERT INTO profile_metric (tenant_app_id, profile_id, day,
+        followers_count, following_count, subscribers_count, contents_count, watch_time_in_hours)
+      VALUES (changed.tenant_app_id, changed.id, changed.day,
+        changed.followers_count, changed.following_count, changed.subscribers_count, changed.contents_count, changed.watch_time_in_hours)
+      ON CONFLICT (tenant_app_id, profile_id, day) DO UPDATE SET
+        followers_count = excluded.followers_count, following_count = excluded.following_count,
+        subscribers_count = excluded.subscribers_count, contents_count = excluded.contents_count, watch_time_in_hours = excluded.watch_time_in_hours;
+    END LOOP;
+  END IF;
+  RETURN NULL;
+END
+$$ LANGUAGE plpgsql;
+
 CREATE OR REPLACE FUNCTION write_job_events() RETURNS trigger SET search_path = public, pg_temp AS $$
 DECLARE
   changed record;

@@ -122,6 +122,7 @@ export const environment = z.object({
   JOB_RETENTION_DAYS: days.default(30),
   EVENT_RETENTION_DAYS: days.default(30),
   USAGE_RETENTION_DAYS: days.default(90),
+  HISTORY_RETENTION_DAYS: days.default(730),
   FETCH_PRIVATE_NETWORKS: privateNetworks.default(false),
   SECRET_KEYS: secretKeys,
   RESPONSE_CACHE_MIB: integer('a number of MiB from 0 (none) to 16384', 0, 16_384).default(64),
@@ -272,6 +273,7 @@ function toConfig(env: Environment) {
     jobRetentionDays: env.JOB_RETENTION_DAYS,
     eventRetentionDays: env.EVENT_RETENTION_DAYS,
     usageRetentionDays: env.USAGE_RETENTION_DAYS,
+    historyRetentionDays: env.HISTORY_RETENTION_DAYS,
     fetchPrivateNetworks: env.FETCH_PRIVATE_NETWORKS,
     /** The keys that encrypt stored secrets, the one in use first. */
     secretKeys: env.SECRET_KEYS.map((key) => Buffer.from(key, 'base64')),

@@ -35,6 +35,7 @@ const bench: Script = {
     events: { about: 'what the event log costs writes', commands: ['node bench/events.js'] },
     followers: { about: 'how soon many followers receive an event', commands: ['node bench/followers.js'] },
     growth: { about: 'what a tenant costs by its number of users', commands: ['node bench/growth.js'] },
+    history: { about: 'what histories of profiles take', commands: ['node bench/history.js'] },
     memory: { about: 'what a gateway keeps in memory after load', commands: ['node bench/memory.js'] },
     neighbours: { about: 'what other clients see while one attacks', commands: ['node bench/neighbours.js'] },
     processes: { about: 'two processes and one', commands: [install('bench'), 'node bench/processes.js'] },

@@ -51,9 +51,10 @@ const reservedColumns = /^given_/
  */
 function requireSupported({ name, dbName, fields, primaryKey }, owner) {
   const [table, id] = [dbName ?? name, fields.find((field) => field.name === 'id')]
-  if (!primaryKey || primaryKey.fields.toSorted().join() !== ['id', owner].toSorted().join())
+  const key = primaryKey?.fields ?? []
+  if (id ? key.toSorted().join() !== ['id', owner].toSorted().join() : key.length < 3 || !key.includes(owner))
     throw new Error(`The key of ${name} must be @@id([${owner}, id])`)
-  if (id.type !== 'String' || (id.dbName ?? 'id') !== 'id')
+  if (id && (id.type !== 'String' || (id.dbName ?? 'id') !== 'id'))
     throw new Error(`The field id of ${name} must be a text in the column id`)
   if (reservedTables.test(table)) throw new Error(`The table of ${name} needs another name than ${table}`)
   const reserved = fields.find((field) => reservedColumns.test(field.dbName ?? field.name))

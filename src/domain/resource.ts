@@ -1,5 +1,5 @@
 import type { Database } from '@fusion-gateway/database'
-import type { InsertedRow, Model } from '@fusion-gateway/prisma-trees'
+import type { AnyModel, InsertedRow } from '@fusion-gateway/prisma-trees'
 import type { Ids } from '@fusion-gateway/sql'
 import type { z } from 'zod'
 import type { EventType } from './event/event.ts'
@@ -23,6 +23,8 @@ export interface Transfer<Item = never> {
   readonly listKey?: string
   /** The key by which an import recognises a record: `accounts`. */
   readonly recognisedBy: string
+  /** The value of the key `kind`, if a record has it. */
+  readonly kind?: string
   /** Keys of which a record has one too, if that key is not enough. */
   readonly withOneOf?: readonly string[]
   /** A key that a record does not have: that of other records with that key. */
@@ -34,7 +36,7 @@ export interface Transfer<Item = never> {
    * @throws RecordError if a record contradicts a row that exists
    */
   write(database: Database, tenantAppId: string, records: readonly Item[]): Promise<void>
-  readonly export: Export
+  readonly export: Export | RecordsExport
 }
 
 /** How records are exported: a GraphQL operation that returns them. */
@@ -58,6 +60,13 @@ export interface Export {
   readonly without?: readonly string[]
 }
 
+/** How records without an operation are exported: they are rows that follow each page of another resource. */
+export interface RecordsExport {
+  readonly belongsTo: string
+  /** @param records the page of the other resource */
+  readRecords(database: Database, tenantAppId: string, records: readonly Json[]): AsyncIterable<Json[]>
+}
+
 /** How deltas report and import the deletion of a resource. */
 export interface Deletion {
   /** The type of its event. Without it, a delta reports the resources that have changed and no longer exist. */
@@ -76,7 +85,7 @@ export class RecordError extends Error {
 }
 
 export interface Seed {
-  readonly model: Model
+  readonly model: AnyModel
   /** The rows of one person. The same person always has the same rows. */
   rowsOf?(person: Person): InsertedRow[]
   /** Further rows of the demo tenant, of the days before `now`. */
@@ -86,6 +95,8 @@ export interface Seed {
 /** A generated user and the user's accounts, from which each resource creates its rows. */
 export interface Person {
   readonly tenantAppId: string
+  /** Those of a seed are numbered from 0, and those of the demo tenant from 1. */
+  readonly number: number
   readonly firstName: string
   readonly lastName: string
   readonly fullName: string

@@ -5,6 +5,8 @@ import { jobSeed } from './job/job.ts'
 import { emailRecordSeed } from './profile/email-record.ts'
 import { profileTransfer } from './profile/profile.transfer.ts'
 import { profileSeed } from './profile/profile.ts'
+import { metricTransfer } from './profile/profile-metric.transfer.ts'
+import { metricSeed } from './profile/profile-metric.ts'
 import type { Resource } from './resource.ts'
 import { userDeletion, userSeed } from './user/user.ts'
 
@@ -14,5 +16,6 @@ export const domain: readonly Resource[] = [
   { name: 'account', seed: accountSeed, deletion: accountDeletion },
   { name: 'profile', seed: profileSeed, transfer: profileTransfer },
   { name: 'email record', seed: emailRecordSeed },
+  { name: 'profile metric', seed: metricSeed, transfer: metricTransfer },
   { name: 'job', seed: jobSeed, transfer: jobTransfer, deletion: jobDeletion },
 ]

@@ -321,6 +321,64 @@ const profileRoutes: readonly Route[] = [
     component: 'Profile',
   },
   {
+    method: 'GET',
+    url: '/accounts/:id/profile/history',
+    summary: 'Get a number of a profile over time',
+    description:
+      'Returns a point for each interval in which a synchronization changed a number of the profile, oldest first: the start of the interval in ' +
+      'UTC, the last number in it, and the change since the point before. At most 1,000 points.',
+    operation: `query GetProfileHistory($id: ID!, $metric: ProfileMetric!, $from: DateTime, $to: DateTime, $interval: HistoryInterval) {
+      account(id: $id) {
+        id profile { id history(metric: $metric, from: $from, to: $to, interval: $interval) { at value change } }
+      }
+    }`,
+    parameters: [
+      accountId('id'),
+      {
+        in: 'query',
+        name: 'metric',
+        variable: 'metric',
+        description: 'The number: `followers`, `following`, `subscribers`, `contents` or `watch_time`.',
+        rules: z.string(),
+        example: 'followers',
+      },
+      {
+        in: 'query',
+        name: 'from',
+        variable: 'from',
+        description: 'The start of the range. 90 days before `to` by default.',
+        rules: z.string(),
+        example: '2026-01-01T00:00:00Z',
+      },
+      {
+        in: 'query',
+        name: 'to',
+        variable: 'to',
+        description: 'The end of the range. Now by default.',
+        rules: z.string(),
+        example: '2027-12-31T00:00:00Z',
+      },
+      {
+        in: 'query',
+        name: 'interval',
+        variable: 'interval',
+        description: 'The length of the intervals: `day`, `week` or `month`. `day` by default.',
+        rules: z.string(),
+        example: 'week',
+      },
+    ],
+    variables: (request) => ({
+      id: request.params['id'],
+      metric: readText(request, 'metric'),
+      from: readText(request, 'from'),
+      to: readText(request, 'to'),
+      interval: readText(request, 'interval'),
+    }),
+    response: 'account.profile.history',
+    listKey: 'history',
+    component: 'MetricPoint',
+  },
+  {
     method: 'PUT',
     url: '/accounts/:id/profile',
     summary: 'Create or change the profile of an account',

@@ -11,6 +11,7 @@ import type { JobHandlers } from '../domain/job/worker/handler.ts'
 import { loadHandlers } from '../domain/job/worker/load-handlers.ts'
 import type { TraceJob } from '../domain/job/worker/run-job.ts'
 import { startWorker } from '../domain/job/worker/worker.ts'
+import { removeOldMetrics } from '../domain/profile/profile-metric.ts'
 import { removeOldUsage } from '../domain/usage/write-usage.ts'
 import type { StartDeliveriesOptions } from './start-deliveries.ts'
 import { graceOf } from './stop.ts'
@@ -91,7 +92,10 @@ export async function readHandlers(config: Config, file: string | undefined): Pr
 }
 
 interface StartWorkOptions
-  extends Pick<Config, 'jobRetentionDays' | 'eventRetentionDays' | 'usageRetentionDays' | 'shutdownMilliseconds'>,
+  extends Pick<
+      Config,
+      'jobRetentionDays' | 'eventRetentionDays' | 'usageRetentionDays' | 'historyRetentionDays' | 'shutdownMilliseconds'
+    >,
     StartDeliveriesOptions {
   /** Without handlers this process runs no jobs, and delivers no events. */
   readonly handlers?: JobHandlers
@@ -118,6 +122,7 @@ export function startWork(services: Services, options: StartWorkOptions) {
       async () => {
         if (options.usageRetentionDays > 0) await removeOldUsage(database, options.usageRetentionDays)
       },
+      () => removeOldMetrics(database, options.historyRetentionDays),
       async () => {
         if (!database.driver.gathersStatistics) await database.sql.runScript('ANALYZE')
       },

@@ -51,21 +51,25 @@ export async function* exportTenant(
     }
   }
   for (const { name, transfer, deletion } of domain) {
-    if (!transfer?.export.connection) continue
-    const { changedBy = [] } = transfer.export
+    if (!transfer || !('operation' in transfer.export) || !transfer.export.connection) continue
+    const { export: ofRecords } = transfer
+    const { changedBy = [] } = ofRecords
     const followers = followersOf(name)
     const changed =
       range &&
       (typeof changedBy === 'string' ? changedUsers(database, range) : changedResources(database, range, changedBy))
     for await (const ids of changed ?? [undefined]) {
       const missing = new Set(deletion?.event ? [] : ids)
-      for await (const page of readPages(transfer.export, { first: maxPageSize }, ids)) {
+      for await (const page of readPages(ofRecords, { first: maxPageSize }, ids)) {
         yield* page
         for (const { id } of page) missing.delete(id as string)
         for (const follower of followers) {
           for (const variables of follower.variablesOf(page)) {
             for await (const records of readPages(follower, variables)) yield* records
           }
+        }
+        for (const { readRecords } of recordsAfter(name)) {
+          for await (const records of readRecords(database, tenant.id, page)) yield* records
         }
       }
       yield* deletionsOf(name, missing)
@@ -80,8 +84,17 @@ function* deletionsOf(name: string, ids: Iterable<string>): Generator<Json> {
 
 /** The exports of the resources whose records follow those of another one. */
 function followersOf(name: string) {
+  return domain.flatMap(({ transfer }) => {
+    if (!transfer || !('operation' in transfer.export)) return []
+    const { belongsTo } = transfer.export
+    return belongsTo?.resource === name ? [{ ...transfer.export, ...belongsTo }] : []
+  })
+}
+
+/** The exports of the rows that follow a page of another resource. */
+function recordsAfter(name: string) {
   return domain.flatMap(({ transfer }) =>
-    transfer?.export.belongsTo?.resource === name ? [{ ...transfer.export, ...transfer.export.belongsTo }] : [],
+    transfer && 'readRecords' in transfer.export && transfer.export.belongsTo === name ? [transfer.export] : [],
   )
 }
 

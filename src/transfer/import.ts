@@ -68,7 +68,7 @@ function readRecord(value: unknown): ReadRecord {
   if (!found && 'deleted' in value) return readDeletion(value)
   if (!found) {
     const missing = transfers
-      .filter(({ transfer }) => !hasKeyOfOthers(transfer, value))
+      .filter(({ transfer }) => transfer.kind === undefined && !hasKeyOfOthers(transfer, value))
       .map(({ name, transfer }) => `${missingKeys(transfer, value)} (${name})`)
     throw new RecordError(`is not a known record. Missing: ${missing.join('; ')}`)
   }

@@ -107,7 +107,17 @@ async function restoreRows() {
 
 /** All rows of the other tenant, as text. */
 async function theirRows() {
-  const tables = ['"user"', 'account', 'profile', 'email_record', 'job', 'api_key', 'webhook', 'webhook_delivery']
+  const tables = [
+    '"user"',
+    'account',
+    'profile',
+    'profile_metric',
+    'email_record',
+    'job',
+    'api_key',
+    'webhook',
+    'webhook_delivery',
+  ]
   const rows = tables.map(
     (table) => `SELECT '${table}', to_json(t)::text FROM ${table} t WHERE tenant_app_id = '${theirs.tenantAppId}'`,
   )
@@ -367,7 +377,13 @@ it('every field of Query has an id, is a list or statistics, or knows the viewer
   const others = fields.filter(
     (field) => idArguments(field).length === 0 && !field.args.some(({ name }) => name === 'first'),
   )
-  expect(others.map(({ name }) => name).sort()).toEqual(['profileStats', 'tenantStats', 'userStats', 'viewer'])
+  expect(others.map(({ name }) => name).sort()).toEqual([
+    'jobStats',
+    'profileStats',
+    'tenantStats',
+    'userStats',
+    'viewer',
+  ])
 })
 
 describe('REST', () => {
@@ -394,7 +410,7 @@ describe('REST', () => {
       at,
     }))
   })
-  it('takes an id in 16 places', () => expect(places).toHaveLength(16))
+  it('takes an id in 17 places', () => expect(places).toHaveLength(17))
 
   it.each(places)('treats an id of another tenant as a missing id: $name', async ({ method, at, typename = '' }) => {
     const before = await theirRows()
@@ -562,14 +578,17 @@ describe('the database', () => {
       'job',
       'operation_usage',
       'profile',
+      'profile_metric',
       'user',
       'webhook',
       'webhook_delivery',
     ])
-    for (const { columns } of primary) expect(columns).toBe('tenant_app_id,id')
+    for (const { table, columns } of primary) {
+      expect(columns).toBe(table === 'profile_metric' ? 'tenant_app_id,profile_id,day' : 'tenant_app_id,id')
+    }
     const foreign = tables.filter(({ kind }) => kind === 'f')
     // migrate distribute adds one from events to tenants.
-    expect(foreign).toHaveLength(isDistributed ? 13 : 12)
+    expect(foreign).toHaveLength(isDistributed ? 14 : 13)
     for (const { columns } of foreign) expect(columns).toMatch(/^tenant_app_id(,\w+_id)?$/)
   })
 })

@@ -7,11 +7,13 @@ import {
   getNamedType,
   getNullableType,
   isCompositeType,
+  isEnumType,
   isInputObjectType,
   isInterfaceType,
   isListType,
   isNonNullType,
   isObjectType,
+  isRequiredArgument,
 } from 'graphql'
 import { schemas } from '../../src/domain/schema.graphql.ts'
 
@@ -24,10 +26,20 @@ export function selection(type: GraphQLNamedType, levels: number): string {
   if (!isObjectType(type) && !isInterfaceType(type)) return ''
   const fields = Object.values(type.getFields()).flatMap((field) => {
     const named = getNamedType(field.type)
-    if (!isCompositeType(named)) return [field.name]
-    return levels > 0 ? [`${field.name} ${selection(named, levels - 1)}`] : []
+    const name = `${field.name}${requiredArguments(field)}`
+    if (!isCompositeType(named)) return [name]
+    return levels > 0 ? [`${name} ${selection(named, levels - 1)}`] : []
   })
   return `{ __typename ${fields.join(' ')} }`
+}
+
+/** The required arguments of a field, each with the first value of its enum, or half of what a number can be. */
+function requiredArguments({ args }: GraphQLField<unknown, unknown>): string {
+  const required = args.filter(isRequiredArgument).map(({ name, type }) => {
+    const named = getNamedType(type)
+    return `${name}: ${isEnumType(named) ? named.getValues()[0]?.name : 0.5}`
+  })
+  return required.length > 0 ? `(${required.join(', ')})` : ''
 }
 
 /** Selections that cover all fields of a type. An interface has one selection for each of its object types. */

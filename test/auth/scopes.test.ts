@@ -20,7 +20,7 @@ import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { projectRoot } from '../support/docs.ts'
 import { addressOf, settleEvents, subscribe } from '../support/events.ts'
 import { createOneOfEach, factoriesFor } from '../support/factories.ts'
-import { bodyOf, idFor, jobStatusFor } from '../support/route-requests.ts'
+import { bodyOf, idFor, jobStatusFor, searchFor } from '../support/route-requests.ts'
 
 const { schema, executable: executableSchema, guarded: guardedSchema } = schemas
 
@@ -252,7 +252,7 @@ describe('a field whose scope the key lacks', () => {
 
   it('is nullable if it is a field of Query', () => {
     const ofQuery = fields.filter(({ type }) => type === 'Query')
-    expect(ofQuery).toHaveLength(22)
+    expect(ofQuery).toHaveLength(23)
     for (const { name, field } of ofQuery) expect([name, isNullableType(field.type)]).toEqual([name, true])
   })
 
@@ -378,6 +378,7 @@ describe('a REST route', () => {
     'POST /fusion/jobs': ['jobs:write'],
     'GET /fusion/jobs': ['jobs:read'],
     'GET /fusion/jobs/:id': ['jobs:read'],
+    'GET /accounts/:id/profile/history': ['users:read', 'profiles:read'],
     'POST /fusion/jobs/:id/cancel': ['jobs:write', 'jobs:read'],
     'POST /fusion/jobs/:id/retry': ['jobs:write', 'jobs:read'],
   }
@@ -390,7 +391,7 @@ describe('a REST route', () => {
       const of = await createOneOfEach(app, tenant, { status: jobStatusFor(route) })
       const path = url.replace(':id', idFor(route, of))
       const body = bodyOf(route)
-      const search = url === '/fusion/profiles' ? `?account_ids=${of.account.id}` : ''
+      const search = searchFor(route, of)
       const own = needs[name] ?? []
       const allowed = await app.rest(await keyFor(own), method, path + search, body)
       expect(allowed.statusCode).toBeLessThan(300)

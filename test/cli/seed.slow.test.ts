@@ -22,6 +22,7 @@ async function rowsOf(tenantAppId: string): Promise<string> {
     await prisma.account.findMany({ where, orderBy, omit }),
     await prisma.profile.findMany({ where, orderBy, omit }),
     await prisma.emailRecord.findMany({ where, orderBy, omit }),
+    await prisma.profileMetric.findMany({ where, orderBy: [{ profileId: 'asc' }, { day: 'asc' }], omit }),
   ]
   return JSON.stringify(tables, (_key, value) => (typeof value === 'bigint' ? Number(value) : value))
 }
@@ -39,6 +40,8 @@ describe('seed', () => {
     expect(await prisma.account.count({ where })).toBe(3 * users)
     expect(await prisma.emailRecord.count({ where })).toBe(6 * users)
     expect(await prisma.account.count({ where: { ...where, profile: null } })).toBe(0)
+    // The day of the synchronization, and 13 weeks of the first 26 users.
+    expect(await prisma.profileMetric.count({ where })).toBe(3 * users + 3 * 13 * 26)
   })
 
   it('creates the same rows for the same seed, and rows with other ids for another seed', async () => {

@@ -30,13 +30,17 @@ describe('export and import on the command line', () => {
     const source = await fusion(['export', '--tenant', 'From'], env)
     expect(source.code).toBe(0)
     writeFileSync(file, `${source.stdout}nonsense\n`)
+    // The last line is the position.
+    const records = source.stdout.trimEnd().split('\n').length - 1
     const rejects = path.join(folder, 'rejects.ndjson')
     const run = await fusion(['import', '--tenant', 'To', '--rejects', rejects, file], env)
-    expect(run).toMatchObject({ code: 1, stderr: `${file}:82: is not JSON\n` })
-    expect(run.stdout).toMatch(/^Imported 80 records in [\d.]+ s \(\d+ records\/s\), rejected 1\.\n$/)
+    expect(run).toMatchObject({ code: 1, stderr: `${file}:${records + 2}: is not JSON\n` })
+    // 20 users, 60 profiles, and 14 days of each.
+    expect(records).toBe(80 + 60 * 14)
+    expect(run.stdout).toMatch(/^Imported 920 records in [\d.]+ s \(\d+ records\/s\), rejected 1\.\n$/)
     expect(JSON.parse(readFileSync(rejects, 'utf8'))).toEqual({
       file,
-      line: 82,
+      line: records + 2,
       reason: 'is not JSON',
       text: 'nonsense',
     })

@@ -37,6 +37,7 @@ const tables = [
   '"user"',
   'account',
   'profile',
+  'profile_metric',
   'email_record',
   'job',
   'idempotent_answer',

@@ -38,6 +38,7 @@ const tables = [
   'job',
   'operation_usage',
   'profile',
+  'profile_metric',
   'webhook',
   'webhook_delivery',
 ]
@@ -103,7 +104,7 @@ describe.skipIf(!hasServer)('migrate partition', () => {
     const [before, shape] = [await exportAll(), await readShape()]
     expect(await run('--modulus', '4')).toEqual({
       code: 0,
-      stdout: `Partitioned ${tables.join(', ')}: 4 partitions each. They have 690 rows, as before.\n`,
+      stdout: `Partitioned ${tables.join(', ')}: 4 partitions each. They have 1794 rows, as before.\n`,
       stderr: '',
     })
     expect(await readTenantTables(database.sql)).toMatchObject(
@@ -166,7 +167,7 @@ describe.skipIf(!hasServer)('migrate partition', () => {
     const waiting = writer.query(`UPDATE "user" SET name = 'Later'`)
     await waitForLock()
     continued.resolve()
-    expect(await partitioning).toMatchObject({ rows: 690 })
+    expect(await partitioning).toMatchObject({ rows: 1794 })
     expect((await waiting).rowCount).toBe(30)
     expect(await database.prisma.user.count({ where: { name: 'Later' } })).toBe(30)
     expect((await write()).status).toBe(201)

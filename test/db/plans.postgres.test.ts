@@ -66,6 +66,9 @@ function rowsOf(tenant: string, users: number): string {
     SELECT '${tenant}', 'prf_' || number, 'acc_' || number, (CASE WHEN number % 100 = 0 THEN 'RARE' ELSE 'YOUTUBE' END), number::text,
       'user' || number, 'Full ' || number, nullif(number % 5000, 0), 'C' || number % 200, 'Category ' || number % 300, number % 200 = 0,
       ${times};
+    INSERT INTO profile_metric (tenant_app_id, profile_id, day, followers_count)
+    SELECT '${tenant}', 'prf_' || number, (now() AT TIME ZONE 'UTC')::date - 20 * week, number
+    FROM generate_series(1, ${users}) AS number, generate_series(1, 5) AS week;
     INSERT INTO email_record (tenant_app_id, id, profile_id, value, created_at, updated_at)
     SELECT '${tenant}', 'eml_' || number, 'prf_' || number, number || '@example.com', ${times};
     INSERT INTO event (tenant_app_id, id, type, resource_id, created_at)
@@ -141,6 +144,17 @@ describe.skipIf(!canCreateClusters)('on large tables, PostgreSQL uses the indexe
     expect(plans).toHaveLength(1)
     expect(plans[0]).toMatch(/Index Scan/)
     expect(plans[0]).not.toMatch(/Seq Scan|Hash Join|Bitmap/)
+  })
+
+  it('the histories of a tree, of their rows alone', async () => {
+    const query = `{ users(first: 60) { nodes { accounts { profile { history(metric: FOLLOWERS) { value } growth(metric: FOLLOWERS) } } } } }`
+    const { plans, data } = await plansOf(query)
+    expect(plans).toHaveLength(1)
+    const [plan = ''] = plans
+    expect(plan.match(/Index Scan (Backward )?using profile_metric_pkey/g)).toHaveLength(3)
+    expect(plan).not.toMatch(/Seq Scan|Hash Join|Bitmap|profile_metric_tenant_app_id_day_idx/)
+    const { users } = data as { users: { nodes: { accounts: { profile: { history: unknown[] } }[] }[] } }
+    expect(users.nodes.map(({ accounts: [account] }) => account?.profile.history.length)).toContain(4)
   })
 
   const orders = ['users UPDATED_AT', 'users NAME', 'accounts CREATED_AT', 'accounts UPDATED_AT']

@@ -75,6 +75,7 @@ const trials: Record<string, Trial> = {
   'bench -- memory': { prints: [/^\| after a full garbage collection \| \d+/m] },
   'bench -- neighbours': { args: ['--only', 'one node'], prints: [/^\| one node 450 times \| \d+/m] },
   'bench -- processes': { args: ['--only', 'fh'], prints: [/^\| \(h\) .* requests\/s/m] },
+  'bench -- history': { prints: [/^\| 100 \| 5,200 \| \d+ MiB/m] },
   'bench -- searches': { prints: [/^\| 1,000 \| statistics \| [\d.]+/m] },
   'bench -- start': { prints: [/^\| fusion serve in an empty folder until \/ready \| [\d.]+ s/m] },
   'bench -- tenants': { prints: [/^\| fail [1-9]\d* of \d+ expired leases \| 100/m] },

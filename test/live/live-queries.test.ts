@@ -197,6 +197,8 @@ describe.concurrent('a live query', () => {
     ['query @live(throttle: 60001) { users { nodes { id } } }', 'must be from 100 to 60000 milliseconds'],
     ['query @live { viewer { tenantApp { id } } }', 'because of Query.viewer'],
     ['query @live { profiles(accountIds: []) { id syncedAt } }', 'because of Profile.syncedAt'],
+    ['query @live { profile(id: "a") { id growth(metric: FOLLOWERS) } }', 'because of Profile.growth'],
+    ['query @live { profileStats { groups(by: [COUNTRY]) { count } } }', 'because of ProfileStats.groups'],
     ['query @live { node(id: "a") { ... on ApiKey { name } } }', 'because of ApiKey.name'],
     ['query @live { users { totalCountEstimate } }', 'because of UserConnection.totalCountEstimate'],
     ['mutation @live { deleteUser(input: { id: "a" }) { deletedId } }', 'may not be used on MUTATION'],

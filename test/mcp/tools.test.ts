@@ -26,6 +26,7 @@ const readingTools = [
   'list_accounts',
   'get_account',
   'get_profile',
+  'get_profile_history',
   'get_profiles',
   'list_jobs',
   'get_job',
@@ -250,7 +251,7 @@ describe('search_schema', () => {
   it('finds words in descriptions, and values of enumerations', async () => {
     const { call } = await connect()
     expect((await call('search_schema', { search: 'followers' })).text).toMatch(
-      /^ProfileStats\.followers: .*\nProfile\.followersCount: .*\n[\d\D]*ProfileOrderField\.FOLLOWERS_COUNT # /,
+      /ProfileStats\.followers: .*\nProfile\.followersCount: .*\n[\d\D]*ProfileOrderField\.FOLLOWERS_COUNT # /,
     )
     expect((await call('search_schema', { search: 'JobStatus' })).text).toContain('JobStatus.PENDING #')
     expect((await call('search_schema', { search: 'users Query' })).text).toMatch(

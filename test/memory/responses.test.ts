@@ -1,14 +1,16 @@
-import { dataModel } from '@fusion-gateway/database'
+import { dataModel, type TenantApp } from '@fusion-gateway/database'
 import { metadataOf } from '@fusion-gateway/pothos-trees'
 import type { LightMyRequestResponse } from 'fastify'
 import { getNamedType, isLeafType, isObjectType } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createKey } from '../../src/domain/credential/key.service.ts'
 import { loggedModels } from '../../src/domain/event/live-changes.ts'
+import { removeOldMetrics } from '../../src/domain/profile/profile-metric.ts'
 import { schemas } from '../../src/domain/schema.graphql.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { createOneOfEach, factoriesFor } from '../support/factories.ts'
 import { isDistributed } from '../support/postgresql.ts'
+import { importText } from '../support/transfer.ts'
 import { transports } from '../support/transports.ts'
 import { openSocket } from '../support/web-socket.ts'
 
@@ -368,6 +370,54 @@ describe('the memory', () => {
       await small.close()
     }
   })
+})
+
+describe('a response with the history of a profile', () => {
+  it('is read each time, because imports of past days and retention write no events', async () => {
+    const { profile } = await newTenant()
+    const { tenantAppId } = tenant
+    const { prisma } = app.database
+    await prisma.profile.updateMany({ where: { tenantAppId }, data: { followersCount: 9 } })
+    const asked = { variables: { id: profile.id } }
+    const day = new Date(Date.now() - 40 * 86_400_000)
+    for (const field of ['history(metric: FOLLOWERS) { value }', 'growth(metric: FOLLOWERS)']) {
+      const query = `query ($id: ID!) { profile(id: $id) { name: ${field} } }`
+      const read = async () => {
+        await ask(query, asked)
+        await ask(query, asked)
+        const response = await ask(query, asked)
+        expect(statusOf(response)).not.toBe(hit)
+        return dataOf(response)['profile']
+      }
+      const before = await read()
+      const record = {
+        kind: 'profile_metric',
+        profile_id: profile.id,
+        day: day.toISOString().slice(0, 10),
+        followers_count: 4,
+      }
+      const of = { id: tenantAppId } as TenantApp
+      expect(await importText(app.database, of, JSON.stringify(record))).toMatchObject({ imported: 1 })
+      const imported = await read()
+      expect(imported).not.toEqual(before)
+      await removeOldMetrics(app.database, 30)
+      expect(await read()).toEqual(before)
+    }
+  })
+})
+
+it('a response with groups of profiles is read each time, because a synchronization alone is no event', async () => {
+  await newTenant()
+  const query = '{ profileStats { groups(by: [SYNCED_DAY]) { syncedDay count } } }'
+  const read = async () => {
+    for (const _time of [1, 2, 3]) await ask(query)
+    return dataOf(await ask(query))['profileStats']
+  }
+  const { tenantAppId } = tenant
+  for (const day of ['2026-01-01', '2026-01-02']) {
+    await app.database.prisma.profile.updateMany({ where: { tenantAppId }, data: { syncedAt: new Date(day) } })
+    expect(await read()).toEqual({ groups: [{ syncedDay: day, count: 1 }] })
+  }
 })
 
 describe('the types whose responses are kept', () => {

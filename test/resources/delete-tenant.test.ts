@@ -44,6 +44,11 @@ async function fill(name: string): Promise<TestTenant> {
   const headers = { 'x-api-key': tenant.key, 'idempotency-key': 'once', 'content-type': 'application/json' }
   const payload = { name: 'Ada', email: 'ada@example.com', phone: '+1 555 0100' }
   await app.app.inject({ method: 'POST', url: '/users', headers, payload: JSON.stringify(payload) })
+  // A history of each profile.
+  await app.database.prisma.profile.updateMany({
+    where: { tenantAppId: tenant.tenantAppId },
+    data: { followersCount: 5 },
+  })
   // Leaves a request for an erasure.
   await app.rest(tenant, 'DELETE', `/users/${user.id}`)
   await startUsageWriter(app.services, { log: silentLog })()

@@ -77,6 +77,7 @@ describe('/openapi.json', () => {
       getAccount: one,
       unlinkAccount: conditional.replace('200', '204'),
       getProfile: one,
+      getProfileHistory: list.replace('403', '403 404'),
       syncProfile: conditional,
       createJob: '201 400 401 403 408 409 413 415 417 422 429 431 500 503',
       listJobs: list,

@@ -57,6 +57,10 @@ function caseOf(route: Route, { user, account, job }: Rows): Case {
     'GET /fusion/profiles': { query: `?account_ids=${account.id}`, variables: { accountIds: [account.id] } },
     'POST /fusion/profiles': { query: `?account_ids=${account.id}`, variables: { accountIds: [account.id] } },
     'GET /accounts/:id/profile': { variables: { id: account.id } },
+    'GET /accounts/:id/profile/history': {
+      query: '?metric=watch_time&interval=week&to=2026-06-01T00:00:00Z',
+      variables: { id: account.id, metric: 'WATCH_TIME', interval: 'WEEK', to: '2026-06-01T00:00:00Z' },
+    },
     'PUT /accounts/:id/profile': { variables: { input: { accountId: account.id, fullName: 'Ada' } } },
     'POST /fusion/jobs': { variables: { input: { jobType: 'fetch_content', payload: { text: 'Ada' } } } },
     'GET /fusion/jobs': {

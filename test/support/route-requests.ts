@@ -19,6 +19,12 @@ export function idFor({ url }: Pick<Route, 'url'>, rows: Awaited<ReturnType<type
   return url.startsWith('/accounts') ? rows.account.id : rows.job.id
 }
 
+/** The query of a request to a route that needs one. */
+export function searchFor({ url }: Pick<Route, 'url'>, { account }: Awaited<ReturnType<typeof createOneOfEach>>) {
+  if (url === '/fusion/profiles') return `?account_ids=${account.id}`
+  return url.endsWith('/history') ? '?metric=followers' : ''
+}
+
 /** The state in which a job can take the action of a route. */
 export function jobStatusFor({ url }: Pick<Route, 'url'>): 'FAILED' | 'PENDING' {
   return url.endsWith('/retry') ? 'FAILED' : 'PENDING'

@@ -84,6 +84,8 @@ export const singletons: string[] = [
 
 /** Parts of a page read different numbers of the same statistics, which belong together. */
 export const statistics: string[] = [
+  "GroupNumbers",
+  "JobStats",
   "NumberStats",
   "ProfileStats",
   "UserStats",
@@ -96,16 +98,21 @@ export const parts: string[] = [
   "FieldUsage",
   "GroupCount",
   "JobError",
+  "JobGroup",
   "JobLease",
   "JobStatusCount",
+  "MetricPoint",
   "OperationUsage",
   "PlatformCount",
-  "UserError"
+  "ProfileGroup",
+  "UserError",
+  "UserGroup"
 ]
 
 /** The fields of Query that a deletion changes. */
 export const countedFields: string[] = [
   "accounts",
+  "jobStats",
   "profileStats",
   "searchProfiles",
   "tenantStats",
@@ -170,6 +177,7 @@ export const changedByCreation: Readonly<Record<string, Lists>> = {
     "Query": [
       "apiKey",
       "apiKeys",
+      "jobStats",
       "profileStats",
       "tenantStats",
       "userStats"
@@ -178,6 +186,7 @@ export const changedByCreation: Readonly<Record<string, Lists>> = {
   "Job": {
     "Query": [
       "job",
+      "jobStats",
       "jobs",
       "profileStats",
       "tenantStats",
@@ -186,6 +195,7 @@ export const changedByCreation: Readonly<Record<string, Lists>> = {
   },
   "User": {
     "Query": [
+      "jobStats",
       "profileStats",
       "tenantStats",
       "user",
@@ -195,6 +205,7 @@ export const changedByCreation: Readonly<Record<string, Lists>> = {
   },
   "Webhook": {
     "Query": [
+      "jobStats",
       "profileStats",
       "tenantStats",
       "userStats",
@@ -206,6 +217,7 @@ export const changedByCreation: Readonly<Record<string, Lists>> = {
     "Query": [
       "account",
       "accounts",
+      "jobStats",
       "profileStats",
       "tenantStats",
       "userStats",
@@ -222,6 +234,7 @@ export const changedByCreation: Readonly<Record<string, Lists>> = {
     ],
     "Query": [
       "accounts",
+      "jobStats",
       "profile",
       "profileStats",
       "profiles",
@@ -241,8 +254,8 @@ export const scalars: Readonly<Record<string, string>> = {
   "Boolean": "boolean",
   "Date": "string",
   "DateTime": "string",
-  "JSONObject": "{ [key: string]: unknown }",
   "Float": "number",
+  "JSONObject": "{ [key: string]: unknown }",
   "SafeInt": "number"
 }
 

@@ -67,6 +67,7 @@ export const triggerFunctions: readonly string[] = [
   'write_events()',
   'write_job_events()',
   'write_profile_events()',
+  'write_profile_metrics()',
   'write_webhook_disabled()',
 ]
 

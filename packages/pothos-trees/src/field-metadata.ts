@@ -41,12 +41,14 @@ export interface FieldMetadata {
     /** Whether it is the whole relation if the field has no arguments. */
     readonly canBeWhole?: boolean
     /**
-     * The relation for the arguments of the field, if they select some of its rows.
+     * The relation for the arguments of the field, if they select some of its rows, or several for several parts of them.
      *
      * @param node the field in the document. Its arguments are read once in a request
      * @throws GatewayError for arguments that the resolver rejects
      */
-    readonly restrict?: (node: FieldNode, args: () => object, context: Context) => Relation
+    readonly restrict?: (node: FieldNode, args: () => object, context: Context) => Relation | readonly Relation[]
+    /** The fields of the related rows that the resolver reads itself, besides those that are selected. */
+    readonly fields?: readonly string[]
     /** The resolver, if the field has no other. */
     readonly resolve?: GraphQLFieldResolver<unknown, Context>
   }

@@ -2,8 +2,11 @@ import type { Register } from './register.ts'
 
 type Models = Register['models']
 
-/** The name of a model of schema.prisma. */
-export type Model = Extract<keyof Models, string>
+/** The name of a model of schema.prisma, also of one whose rows have no id. */
+export type AnyModel = Extract<keyof Models, string>
+
+/** The name of a model whose rows have an id. */
+export type Model = { [M in AnyModel]: 'id' extends keyof Models[M]['payload']['scalars'] ? M : never }[AnyModel]
 
 /** The field that holds the owner of a row. */
 export type OwnerField = Register['owner']
@@ -67,7 +70,7 @@ export interface Table {
 /** The tables by their models. */
 export interface DataModel {
   /** Returns the table of a model. */
-  (model: Model): Table
+  (model: AnyModel): Table
   /** The models in the order of schema.prisma. */
   readonly models: readonly Model[]
   /** The field that holds the owner of a row. */
@@ -92,7 +95,7 @@ export type GeneratedTables = Readonly<
  */
 export function createDataModel(generated: GeneratedTables, ownerField: OwnerField): DataModel {
   const tables = new Map(Object.entries(generated).map(([model, table]) => [model, tableOf(model, table, ownerField)]))
-  const find = (model: Model) => {
+  const find = (model: AnyModel) => {
     const table = tables.get(model)
     if (!table) throw new Error(`There is no model ${model}`)
     return table

@@ -1,4 +1,5 @@
 export {
+  type AnyModel,
   type Column,
   createDataModel,
   type DataModel,
@@ -42,7 +43,7 @@ export {
   relationTo,
   type SelectedRow,
 } from './read/relation.ts'
-export type { Numbers, StatsPart } from './read/stats.ts'
+export type { Distribution, GroupKey, GroupNumber, Numbers, RowGroup, StatsPart } from './read/stats.ts'
 export { createClause, unmet, type Where } from './read/where.ts'
 export * from './register.ts'
 export { plannedField, trees, type ViewerClient, type ViewerRows } from './trees.ts'

@@ -128,7 +128,7 @@ builder.queryField('job', (t) =>
   }),
 )
 
-const JobFilter = builder.filter('Job', {
+export const JobFilter = builder.filter('Job', {
   plural: 'jobs',
   fields: (t) => ({
     ids: t.idList({ description: 'The job has one of these ids.', where: (values) => ({ id: { in: values } }) }),

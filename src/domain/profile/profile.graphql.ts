@@ -25,7 +25,7 @@ const countOf = <Name extends string>(name: Name, description: string) => ({
   resolve: (profile: Readonly<Record<Name, bigint | null>>) => (profile[name] === null ? null : Number(profile[name])),
 })
 
-const Profile = builder.prismaObject('Profile', {
+export const Profile = builder.prismaObject('Profile', {
   scope: 'inherited',
   description: 'The profile of an account on its platform: identity, contact and audience.',
   interfaces: [Node],

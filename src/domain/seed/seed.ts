@@ -29,7 +29,7 @@ const writers = 3
  * Fills a tenant with generated users, each with accounts, profiles and emails. Rows that exist are skipped, so running
  * it again with the same seed changes nothing.
  *
- * @returns the number of rows that were written
+ * @returns the number of rows that were written, without those of histories
  */
 export async function seedTenant(database: Database, options: SeedOptions): Promise<number> {
   const { tenantAppId, users, seed, onProgress = () => undefined } = options
@@ -59,7 +59,8 @@ async function writePeople({ sql }: Database, options: PersonOptions, first: num
   let written = 0
   for (const { seed } of domain) {
     const rows = people.flatMap((person) => seed?.rowsOf?.(person) ?? [])
-    if (seed) written += await insertRows(sql, dataModel(seed.model), rows)
+    const count = seed ? await insertRows(sql, dataModel(seed.model), rows) : 0
+    if (seed?.model !== 'ProfileMetric') written += count
   }
   return written
 }
@@ -182,6 +183,7 @@ function createPerson(options: PersonOptions, number: number): Person {
   })
   return {
     tenantAppId,
+    number,
     firstName,
     lastName,
     fullName: `${firstName} ${lastName}`,

@@ -1,4 +1,12 @@
-import { countsOf, groups, numbers, pointsOfScan, rowCount, type Stats } from '@fusion-gateway/pothos-trees'
+import {
+  countsOf,
+  groups,
+  keyedGroups,
+  numbers,
+  pointsOfScan,
+  rowCount,
+  type Stats,
+} from '@fusion-gateway/pothos-trees'
 import { accountById } from '../account/account.ts'
 import { builder } from '../builder.ts'
 import { ProfileFilter } from '../profile/profile.graphql.ts'
@@ -20,6 +28,17 @@ const own = (field: string) => (limit: number) => ({ of: 'values', field, limit 
 
 const statusOfAccount = (limit: number) =>
   ({ of: 'related values', relation: accountById, from: 'accountId', field: 'status', limit }) as const
+
+/** The ranges of followers begin at these numbers. */
+const bounds = [1_000, 10_000, 100_000, 1_000_000]
+
+/** The range of a number: `0-999`, `1000-9999`, …, `1000000+`. */
+function rangeOf(number: string): string {
+  const [from, to] = [[0, ...bounds][Number(number)], bounds[Number(number)]]
+  return to === undefined ? `${from}+` : `${from}-${to - 1}`
+}
+
+const text = (field: string, description: string) => ({ field, type: 'String' as const, description, key: { field } })
 
 const cost = { extra: () => pointsOfScan }
 
@@ -51,6 +70,54 @@ const ProfileStats = builder.objectRef<Stats>('ProfileStats').implement({
       description: 'The number of profiles whose account is in each state.',
       cost,
       resolve: (load) => statusesOf(load, statusOfAccount),
+    }),
+    groups: keyedGroups(t, {
+      name: 'Profile',
+      plural: 'profiles',
+      // Synchronizing a profile that has not changed writes the time alone, and no event.
+      isUnlogged: true,
+      by: {
+        PLATFORM: text('platform', 'The platform in upper case.'),
+        COUNTRY: text('country', 'The country code.'),
+        CATEGORY: text('category', 'The category or niche.'),
+        GENDER: text('gender', "The owner's gender in upper case."),
+        VERIFIED: {
+          field: 'verified',
+          type: 'Boolean',
+          description: 'Whether the platform has verified the profile.',
+          key: { field: 'verified' },
+          decode: (value) => value === 'true',
+        },
+        JOINED_MONTH: {
+          field: 'joinedMonth',
+          type: 'Date',
+          description: 'The first day of the month, in UTC, in which the profile was created on the platform.',
+          key: { start: 'month', of: ['joinedAt'] },
+        },
+        SYNCED_DAY: {
+          field: 'syncedDay',
+          type: 'Date',
+          description: 'The day, in UTC, of the last synchronization.',
+          key: { start: 'day', of: ['syncedAt', 'updatedAt'] },
+        },
+        FOLLOWERS_RANGE: {
+          field: 'followersRange',
+          type: 'String',
+          description:
+            'The range of the number of followers: `0-999`, `1000-9999`, `10000-99999`, `100000-999999` or `1000000+`.',
+          key: { field: 'followersCount', bounds },
+          decode: rangeOf,
+        },
+      },
+      numbers: {
+        followers: { of: { field: 'followersCount' }, order: 'FOLLOWERS', description: 'The numbers of followers.' },
+        contents: { of: { field: 'contentsCount' }, order: 'CONTENTS', description: 'The numbers of posted items.' },
+        watchTime: {
+          of: { field: 'watchTimeInHours' },
+          order: 'WATCH_TIME',
+          description: 'The watch times of the content, in hours.',
+        },
+      },
     }),
     followers: numbers(t, 'followersCount', 'The numbers of followers.'),
   }),

@@ -1,5 +1,5 @@
 import type { AccountStatus as AccountStatusRow } from '@fusion-gateway/database'
-import { countsOf, groups, pointsOfScan, rowCount, type Stats } from '@fusion-gateway/pothos-trees'
+import { countsOf, groups, keyedGroups, pointsOfScan, rowCount, type Stats } from '@fusion-gateway/pothos-trees'
 import { AccountStatus } from '../account/account.graphql.ts'
 import { accountsOfUser } from '../account/account.ts'
 import { builder } from '../builder.ts'
@@ -43,6 +43,32 @@ const UserStats = builder.objectRef<Stats>('UserStats').implement({
         'The number of users with an account in each state. A user with accounts in two states counts for both.',
       cost: { extra: () => pointsOfScan },
       resolve: (load) => statusesOf(load, byAccount('status')),
+    }),
+    groups: keyedGroups(t, {
+      name: 'User',
+      plural: 'users',
+      by: {
+        CREATED_DAY: {
+          field: 'createdDay',
+          type: 'Date',
+          description: 'The day of the creation, in UTC.',
+          key: { start: 'day', of: ['createdAt'] },
+        },
+        CREATED_MONTH: {
+          field: 'createdMonth',
+          type: 'Date',
+          description: 'The first day of the month of the creation, in UTC.',
+          key: { start: 'month', of: ['createdAt'] },
+        },
+        ACCOUNTS: {
+          field: 'accounts',
+          type: 'Int',
+          description: 'The number of accounts.',
+          key: { relation: accountsOfUser, from: 'id' },
+          decode: Number,
+        },
+      },
+      numbers: {},
     }),
   }),
 })

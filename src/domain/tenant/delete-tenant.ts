@@ -34,7 +34,10 @@ function childrenFirst(all: readonly Model[]): Model[] {
 
 /** The statements about one table. Each names the tenant, so it runs where the rows are. */
 const pages = models.map((model) => {
-  const table = `"${dataModel(model).name}"`
+  const { name, columns } = dataModel(model)
+  const table = `"${name}"`
+  // Without an id, the rows are a part of others: those of a profile are deleted together.
+  const id = columns.some(({ field }) => field === 'id') ? 'id' : 'profile_id'
   return {
     /** Parameter: tenant. */
     count: statement(`SELECT count(*) FROM ${table} WHERE tenant_app_id = $1`),
@@ -42,9 +45,9 @@ const pages = models.map((model) => {
     remove: statement(
       `
       WITH removed AS (
-        DELETE FROM ${table} WHERE tenant_app_id = $1 AND id = ANY (ARRAY(
-          SELECT id FROM ${table} WHERE tenant_app_id = $1 AND id > $2 ORDER BY id LIMIT ${pageSize}))
-        RETURNING id)
+        DELETE FROM ${table} WHERE tenant_app_id = $1 AND ${id} = ANY (ARRAY(
+          SELECT ${id} FROM ${table} WHERE tenant_app_id = $1 AND ${id} > $2 ORDER BY ${id} LIMIT ${pageSize}))
+        RETURNING ${id} AS id)
       SELECT max(id), count(*) FROM removed`,
       { mayWait: true },
     ),

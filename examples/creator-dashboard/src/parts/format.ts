@@ -1,4 +1,9 @@
 const short = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 })
+const signed = new Intl.NumberFormat(undefined, {
+  notation: 'compact',
+  maximumFractionDigits: 1,
+  signDisplay: 'exceptZero',
+})
 const whole = new Intl.NumberFormat()
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
 const time = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
@@ -7,6 +12,8 @@ const countries = new Intl.DisplayNames(undefined, { type: 'region', fallback: '
 
 /** 1234567 ⇒ `1.2M`. */
 export const shortNumber = (value: number) => short.format(value)
+/** 1234567 ⇒ `+1.2M`. */
+export const difference = (value: number) => signed.format(value)
 /** 1234567 ⇒ `1,234,567`. */
 export const wholeNumber = (value: number) => whole.format(value)
 /** `2026-01-31T08:00:00.000Z` ⇒ `Jan 31, 2026`. */

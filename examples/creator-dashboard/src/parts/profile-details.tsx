@@ -1,6 +1,6 @@
 import { type ReactNode, use } from 'react'
 import type { ProfileDetailsFragment } from '../__generated__/graphql.ts'
-import { country, date, dateAndTime, shortNumber, wholeNumber, words } from './format.ts'
+import { country, date, dateAndTime, difference, shortNumber, wholeNumber, words } from './format.ts'
 import { MissingFields, Value } from './value.tsx'
 
 type Profile = ProfileDetailsFragment
@@ -45,6 +45,9 @@ export function ProfileDetails({ profile }: { readonly profile: Profile }) {
             <dd title={profile[field] === null ? undefined : wholeNumber(profile[field])}>
               <Value field={field}>{profile[field] === null ? null : shortNumber(profile[field])}</Value>
             </dd>
+            {field === 'followersCount' && profile.followersGrowth !== null && (
+              <dd className="growth">{difference(profile.followersGrowth)} in 30 days</dd>
+            )}
           </div>
         ))}
       </dl>

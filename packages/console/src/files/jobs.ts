@@ -7,6 +7,7 @@ import { h, html } from './html.ts'
 import { BulkDialog } from './job-bulk.ts'
 import { JobPanel } from './job-panel.ts'
 import { actionOf, actions, attemptsOf, durationOf, type JobAction, nameOf, statuses } from './job-states.ts'
+import { LastDay } from './last-day.ts'
 import { ListPage } from './list.ts'
 import { useSubscription } from './live.ts'
 import {
@@ -125,6 +126,7 @@ function Filters({ status, type, hours, version, jobs }: FiltersProps) {
   const setType = ({ currentTarget }: TargetedEvent<HTMLInputElement>) =>
     setParams({ type: currentTarget.value.trim() })
   return html`
+    ${h(LastDay, {})}
     ${h(Tabs, {
       label: 'Status',
       value: status,

@@ -1,3 +1,4 @@
+import { Curve } from './charts.ts'
 import { useQuery } from './client.ts'
 import { formatCompact, formatEnum } from './format.ts'
 import { h, html } from './html.ts'
@@ -45,7 +46,8 @@ function Account({ id, platform, displayName, status, platformAccountId, profile
           <span><b>${formatCompact(profile.followersCount ?? profile.subscribersCount)}</b> followers</span>
           <span><b>${formatCompact(profile.contentsCount)}</b> posts</span>
           ${profile.verified && h(Chips, { values: ['Verified'] })}
-        </p>`
+        </p>
+        ${h(Curve, { label: 'Followers', points: profile.history })}`
       }
       ${h(Facts, {
         entries: [

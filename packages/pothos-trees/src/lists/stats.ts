@@ -83,7 +83,7 @@ export function groups(t: StatsFields, description: string, partOf: (limit: numb
   })
 }
 
-type GroupsPart = Extract<StatsPart, { readonly limit: number }>
+type GroupsPart = Exclude<Extract<StatsPart, { readonly limit: number }>, { readonly of: 'groups' }>
 
 /** The number of rows for each value of a field that has few: an enum, or true and false. */
 export const countsOf = async (load: Stats, part: (limit: number) => GroupsPart) => load(part(maxGroups))

@@ -65,15 +65,15 @@ function isRestricted({ field, node }: SelectedField): boolean {
   return relation?.restrict !== undefined && ((node.arguments ?? []).length > 0 || !relation.canBeWhole)
 }
 
-/** The relation of a field for its arguments. Undefined if the resolver will reject them. */
-function relationOf(selected: SelectedField, { values, context }: Planning): Relation | undefined {
+/** The relations of a field for its arguments: most have one. None if the resolver will reject the arguments. */
+function relationsOf(selected: SelectedField, { values, context }: Planning): readonly Relation[] {
   const { relation } = metadataOf(selected.field)
   const restrict = relation?.restrict
-  if (!restrict || !isRestricted(selected)) return relation?.relation
+  if (!restrict || !isRestricted(selected)) return relation ? [relation.relation] : []
   try {
-    return restrict(selected.node, () => getArgumentValues(selected.field, selected.node, values), context)
+    return [restrict(selected.node, () => getArgumentValues(selected.field, selected.node, values), context)].flat()
   } catch {
-    return undefined
+    return []
   }
 }
 
@@ -90,6 +90,11 @@ function planFields(fields: readonly SelectedField[], values: Values): FieldsOf 
       const names = byModel.get(modelOf(parent)) ?? new Set<string>()
       for (const name of columnsOf(field)) names.add(name)
       byModel.set(modelOf(parent), names)
+      const { relation } = metadataOf(field)
+      if (relation?.fields) {
+        const { model } = relation.relation
+        byModel.set(model, new Set([...(byModel.get(model) ?? []), ...relation.fields]))
+      }
       add(selections)
     }
   }
@@ -134,12 +139,13 @@ function branchesOf(fields: readonly SelectedField[], planning: Planning): Branc
     // Another field of a row returns other rows, which a resolver reads.
     if (!relation) return isRow(parent) ? [] : branchesBelow(group, planning)
     // Selections with the same arguments read the same rows.
-    const lists = Map.groupBy(group, (selected) => relationOf(selected, planning))
-    return [...lists].flatMap(([of, selected]) => {
-      if (!of) return []
+    const lists = new Map<Relation, SelectedField[]>()
+    for (const selected of group)
+      for (const of of relationsOf(selected, planning)) lists.set(of, [...(lists.get(of) ?? []), selected])
+    return [...lists].map(([of, selected]) => {
       const branches = branchesBelow(selected, planning)
       const from = { parent: modelOf(parent), from: relation.from }
-      return [{ ...from, relation: of, fields: planning.fieldsOf(of.model), branches }]
+      return { ...from, relation: of, fields: planning.fieldsOf(of.model), branches }
     })
   })
 }

@@ -66,7 +66,8 @@ function sortKeysOf({ columnOf }: Table, { order, direction }: Pick<Window, 'ord
 /** The expressions of ORDER BY. */
 export function sortingOf(table: Table, window: Pick<Window, 'order' | 'direction'>): string {
   const keys = sortKeysOf(table, window).map(({ expression, direction }) => `${expression} ${direction}`)
-  return [...keys, `"id" ${window.direction}`].join(', ')
+  const hasId = table.columns.some(({ field }) => field === 'id')
+  return (hasId ? [...keys, `"id" ${window.direction}`] : keys).join(', ')
 }
 
 /** The conditions of a window: rows above one position and below another, by the first key. */

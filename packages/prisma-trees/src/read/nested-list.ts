@@ -74,7 +74,9 @@ export function nestedListText(
   const sorted = `ORDER BY ${sortingOf(table, rows)}`
   const limited = rows.limit === undefined ? '' : ` LIMIT ${clause.parameter(String(rows.limit), 'integer')}`
   // Without OFFSET PostgreSQL may look for the rows of a key in an index of the order, among those of all other keys.
-  const ofParent = `SELECT * FROM "${table.name}" WHERE ${parts.join(' AND ')} OFFSET 0`
+  // Rows without an id are found and ordered by their key, which begins with that of the relation.
+  const isKeyed = !table.columns.some(({ field }) => field === 'id')
+  const ofParent = `SELECT * FROM "${table.name}" WHERE ${parts.join(' AND ')}${isKeyed ? '' : ' OFFSET 0'}`
   return (
     `SELECT ${columns.list} FROM (SELECT child.* FROM (SELECT DISTINCT unnest(${keys}::text[]) AS id) AS parent ` +
     `CROSS JOIN LATERAL (SELECT * FROM (${ofParent}) AS related ${sorted}${limited}) AS child) AS nested ${sorted}`

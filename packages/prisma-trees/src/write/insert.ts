@@ -6,9 +6,10 @@ import { type Arity, arityOf, type GivenValue, givenValue, toText, unnestRows } 
 
 /**
  * How to insert a row that exists. `fail`: that is an error. `skip`: rows that violate a unique constraint are left
- * out. `update`: if the id exists, these fields are updated; a row that violates another constraint is an error.
+ * out. `update`: if the id exists, or the key of a model without one, these fields are updated; a row that violates another
+ * constraint is an error.
  */
-type OnConflict = 'fail' | 'skip' | { readonly update: readonly string[] }
+type OnConflict = 'fail' | 'skip' | { readonly update: readonly string[]; readonly key?: readonly string[] }
 
 /** A row to insert: values by field. */
 export type InsertedRow = Readonly<Record<string, GivenValue>>
@@ -86,11 +87,12 @@ function conflictClause(table: Table, onConflict: OnConflict): string {
   if (onConflict === 'fail') return ''
   if (onConflict === 'skip') return ' ON CONFLICT DO NOTHING'
   const columns = onConflict.update.map((field) => table.columnOf(field))
+  const key = (onConflict.key ?? ['id']).map((field) => `"${table.columnOf(field).column}"`)
   // The type json has no equality, but PostgreSQL stores it as text, so the text is compared.
   const valuesOf = (source: string) =>
     columns.map(({ column, type }) => `${source}."${column}"${type === 'Json' ? '::text' : ''}`).join(', ')
   return (
-    ` ON CONFLICT ("${table.owner}", id) DO UPDATE SET ` +
+    ` ON CONFLICT ("${table.owner}", ${key.join(', ')}) DO UPDATE SET ` +
     columns.map(({ column }) => `"${column}" = excluded."${column}"`).join(', ') +
     ` WHERE (${valuesOf(`"${table.name}"`)}) IS DISTINCT FROM (${valuesOf('excluded')})`
   )
