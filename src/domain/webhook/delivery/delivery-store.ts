@@ -1,5 +1,5 @@
 import { type Sql, type Statement, sumOfBatches, sumOfTenants } from '@fusion-gateway/sql'
-import type { Event, EventType } from '../../event/event.ts'
+import type { Event } from '../../event/event.ts'
 import type { DeliveryStatus } from '../webhook.ts'
 import * as statements from './statements.ts'
 
@@ -45,6 +45,8 @@ export interface AttemptEnd {
 }
 
 export type EndedDelivery = Pick<ClaimedDelivery, 'tenantAppId' | 'id' | 'leaseToken'> & AttemptEnd
+
+const recorded = ['id', 'leaseToken', 'status', 'responseStatus', 'error', 'delaySeconds', 'isFree'] as const
 
 export type DeliveryStore = ReturnType<typeof createDeliveryStore>
 
@@ -99,18 +101,8 @@ export function createDeliveryStore(sql: Sql) {
     /** Records the ends of attempts, by tenant. Those of the tenants before one that fails are recorded. */
     async record(ended: readonly EndedDelivery[]): Promise<void> {
       for (const [tenantAppId, own] of Map.groupBy(ended, (delivery) => delivery.tenantAppId)) {
-        await sql
-          .of(tenantAppId)
-          .execute(statements.record, [
-            tenantAppId,
-            own.map(({ id }) => id),
-            own.map(({ leaseToken }) => leaseToken),
-            own.map(({ status }) => status),
-            own.map(({ responseStatus }) => toText(responseStatus)),
-            own.map(({ error }) => error),
-            own.map(({ delaySeconds }) => toText(delaySeconds)),
-            own.map(({ isFree }) => String(isFree)),
-          ])
+        const columns = recorded.map((name) => own.map((end) => (end[name] === null ? null : String(end[name]))))
+        await sql.of(tenantAppId).execute(statements.record, [tenantAppId, ...columns])
       }
     },
     /** Notes that a delivery has succeeded after others have failed. */
@@ -158,40 +150,7 @@ async function fanOutOnNode(transaction: Sql, tenantAppId: string): Promise<numb
   return page.length
 }
 
-function toText(value: number | null): string | null {
-  return value === null ? null : String(value)
-}
-
-function toClaimed(row: unknown[]): ClaimedDelivery {
-  const [tenantAppId, id, leaseToken, attempt, eventId, eventType, resourceId, userId, keyId, requestId, createdAt] =
-    row
-  const [webhookId, url, text, creatorId, scopes, secret, previousSecret, isFailing] = row.slice(11)
-  return {
-    tenantAppId: String(tenantAppId),
-    id: String(id),
-    leaseToken: String(leaseToken),
-    attempt: Number(attempt),
-    event:
-      resourceId === null
-        ? undefined
-        : {
-            id: String(eventId),
-            type: eventType as EventType,
-            resourceId: String(resourceId),
-            userId: userId as string | null,
-            keyId: keyId as string | null,
-            requestId: requestId as string | null,
-            createdAt: new Date(String(createdAt)),
-          },
-    webhook: {
-      tenantAppId: String(tenantAppId),
-      id: String(webhookId),
-      url: String(url),
-      query: text as string | null,
-      keyId: String(creatorId),
-      scopes: scopes as string[],
-      secrets: [secret, previousSecret].filter((stored) => stored !== null) as string[],
-      isFailing: isFailing === true,
-    },
-  }
+function toClaimed([json]: unknown[]): ClaimedDelivery {
+  const { event, ...claimed } = JSON.parse(String(json))
+  return { ...claimed, event: event ? { ...event, createdAt: new Date(event.createdAt) } : undefined }
 }

@@ -122,7 +122,8 @@ export const listDue = statement(`
     ORDER BY next_attempt_at LIMIT 1) <= now()`)
 
 /**
- * Claims due deliveries of a tenant: a few of each webhook, in random order of the webhooks.
+ * Claims due deliveries of a tenant: a few of each webhook, in random order of the webhooks. A row is a
+ * `ClaimedDelivery`, as JSON.
  * Parameters: tenant, limit, seconds of the lease.
  */
 export const claim = statement(
@@ -146,10 +147,16 @@ export const claim = statement(
     FROM due WHERE delivery.tenant_app_id = $1 AND delivery.id = due.id
     RETURNING delivery.*
   )
-  SELECT started.tenant_app_id, started.id, started.lease_token, started.attempts, started.event_id, started.event_type,
-    event.resource_id, event.user_id, event.key_id, event.request_id, event.created_at,
-    webhook.id, webhook.url, webhook.query, webhook.key_id, webhook.scopes, webhook.secret,
-    CASE WHEN webhook.previous_secret_until > now() THEN webhook.previous_secret END, webhook.failing_since IS NOT NULL
+  SELECT json_build_object(
+    'tenantAppId', started.tenant_app_id, 'id', started.id, 'leaseToken', started.lease_token, 'attempt', started.attempts,
+    'event', CASE WHEN event.id IS NOT NULL THEN json_build_object(
+      'id', event.id, 'type', event.type, 'resourceId', event.resource_id, 'userId', event.user_id, 'keyId', event.key_id,
+      'requestId', event.request_id, 'createdAt', event.created_at) END,
+    'webhook', json_build_object(
+      'tenantAppId', started.tenant_app_id, 'id', webhook.id, 'url', webhook.url, 'query', webhook.query,
+      'keyId', webhook.key_id, 'scopes', webhook.scopes, 'isFailing', webhook.failing_since IS NOT NULL,
+      'secrets', array_remove(ARRAY[
+        webhook.secret, CASE WHEN webhook.previous_secret_until > now() THEN webhook.previous_secret END], NULL)))::text
   FROM started JOIN webhook ON webhook.tenant_app_id = $1 AND webhook.id = started.webhook_id
   LEFT JOIN event ON event.tenant_app_id = $1 AND event.id = started.event_id`,
   { mayWait: true },
