@@ -1,4 +1,4 @@
-import type { FieldScope } from '@fusion-gateway/base'
+import type { FieldScope, Scope } from '@fusion-gateway/base'
 import type { Model, Relation } from '@fusion-gateway/prisma-trees'
 import type { FieldNode, GraphQLFieldResolver } from 'graphql'
 import type { Deprecation } from './text/deprecation.ts'
@@ -92,4 +92,10 @@ export function metadataOf({
   readonly extensions?: Readonly<Record<string, unknown>> | null | undefined
 }) {
   return (extensions?.[metadataKey] as FieldMetadata | undefined) ?? none
+}
+
+/** The scope that a field itself needs. */
+export function scopeOf(field: Parameters<typeof metadataOf>[0]): Scope | undefined {
+  const { scope } = metadataOf(field)
+  return scope === 'inherited' ? undefined : scope
 }

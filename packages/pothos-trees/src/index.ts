@@ -19,15 +19,7 @@ export type { TreesOptions } from './options.ts'
 export { type Dependencies, dependenciesOf } from './plan/dependencies.ts'
 export { planOf } from './plan/plan-of.ts'
 export { createPlanner } from './plan/planner.ts'
-export {
-  allFields,
-  conditionsOf,
-  isIncluded,
-  readSelection,
-  type SelectedField,
-  type Selection,
-  type Values,
-} from './plan/selection.ts'
+export { isIncluded, readSelection, type SelectedField, type Selection, type Values } from './plan/selection.ts'
 export * from './register.ts'
 export { type JsonObject, scalars } from './scalars.ts'
 export { deprecatedFields, fieldNamed } from './text/deprecation.ts'

@@ -2,7 +2,7 @@ import { own } from '@fusion-gateway/base'
 import type { Model } from '@fusion-gateway/prisma-trees'
 import { Kind, type ValueNode } from 'graphql'
 import { metadataOf } from '../field-metadata.ts'
-import { allFields, isRow, modelOf, type SelectedField, type Selection, type Values } from './selection.ts'
+import { isRow, modelOf, type SelectedField, type Selection, type Values } from './selection.ts'
 
 /** What the response to a query or subscription depends on, if every change of it is in the log. */
 export interface Dependencies {
@@ -24,10 +24,10 @@ const composing: ReadonlySet<string> = new Set(['filter', 'orderBy', 'thenBy'])
  * @param logged the models of whose rows each change is an event
  * @returns undefined if it can change without an event
  */
-export function dependenciesOf({ fields }: Selection, logged: ReadonlySet<Model>): Dependencies | undefined {
+export function dependenciesOf({ fields, all }: Selection, logged: ReadonlySet<Model>): Dependencies | undefined {
   const models = new Set<Model>()
   let isBelowRoots = true
-  for (const { parent, field, type, node } of allFields(fields)) {
+  for (const { parent, field, type, node } of all) {
     const { root, relation, isUnlogged } = metadataOf(field)
     const isRoot = parent.name === 'Query' || parent.name === 'Subscription'
     if (isUnlogged || (isRoot && !root)) return undefined

@@ -3,7 +3,7 @@ import { type Branch, type Model, noBranches, type ReadPlan, type Relation } fro
 import { getArgumentValues } from 'graphql'
 import { metadataOf } from '../field-metadata.ts'
 import type { Context } from '../types.ts'
-import { allFields, isIncluded, isRow, modelOf, type SelectedField, type Selection, type Values } from './selection.ts'
+import { isIncluded, isRow, modelOf, type SelectedField, type Selection, type Values } from './selection.ts'
 
 /**
  * The most relations in the plans of an operation. Other root fields are read level by level. It bounds the statements
@@ -26,13 +26,9 @@ const maxVariables = 3
  *
  * @returns the plan for coerced variables
  */
-export function createPlanner({ fields }: Selection): (variables: Values, context: Context) => ReadPlan {
-  const variables = new Set<string>()
-  let hasNestedLists = false
-  for (const field of allFields(fields)) {
-    for (const { variable } of field.conditions) if (variable !== undefined) variables.add(variable)
-    hasNestedLists ||= isRestricted(field)
-  }
+export function createPlanner({ fields, all }: Selection): (variables: Values, context: Context) => ReadPlan {
+  const variables = new Set(all.flatMap(({ conditions }) => conditions.flatMap(({ variable }) => variable ?? [])))
+  const hasNestedLists = all.some(isRestricted)
   const kept = new Map<string, { readonly fieldsOf: FieldsOf; plan: ReadPlan | undefined }>()
 
   function planBranches(values: Values, fieldsOf: FieldsOf, context: Context): ReadPlan {

@@ -1,4 +1,4 @@
-import { own } from '@fusion-gateway/base'
+import { own, type Scope } from '@fusion-gateway/base'
 import type { Model } from '@fusion-gateway/prisma-trees'
 import {
   type DirectiveNode,
@@ -18,6 +18,7 @@ import {
   type OperationDefinitionNode,
   type SelectionSetNode,
 } from 'graphql'
+import { scopeOf } from '../field-metadata.ts'
 
 /** The values of variables, by their names. */
 export type Values = Readonly<Record<string, unknown>>
@@ -47,6 +48,9 @@ export interface Condition {
  */
 export interface Selection {
   readonly fields: readonly SelectedField[]
+  /** The fields at all depths. */
+  readonly all: readonly SelectedField[]
+  readonly scopes: ReadonlySet<Scope>
   readonly size: number
   readonly hasDirectives: boolean
 }
@@ -102,7 +106,9 @@ export function readSelection(
   }
 
   const fields = read(schema.getRootType(operation.operation) ?? undefined, operation.selectionSet, none)
-  return { fields, size, hasDirectives }
+  const all = [...allFields(fields)]
+  const scopes = new Set(all.flatMap(({ field }) => scopeOf(field) ?? []))
+  return { fields, all, scopes, size, hasDirectives }
 }
 
 /** Whether fields with these conditions are in the response, for the values of the variables. */
@@ -124,8 +130,7 @@ export function isRow(type: GraphQLNamedOutputType): boolean {
   return isObjectType(type) && type.getInterfaces().some(({ name }) => name === 'Node')
 }
 
-/** Every selected field, at all depths. */
-export function* allFields(fields: readonly SelectedField[]): Generator<SelectedField> {
+function* allFields(fields: readonly SelectedField[]): Generator<SelectedField> {
   for (const field of fields) {
     yield field
     yield* allFields(field.selections)

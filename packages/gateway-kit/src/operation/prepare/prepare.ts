@@ -2,12 +2,12 @@ import { hash } from 'node:crypto'
 import type { Viewer } from '@fusion-gateway/auth'
 import { own, type Scope } from '@fusion-gateway/base'
 import {
-  allFields,
   createPlanner,
   type Dependencies,
   dependenciesOf,
   metadataOf,
   readSelection,
+  type SelectedField,
   type Selection,
   type Values,
 } from '@fusion-gateway/pothos-trees'
@@ -17,14 +17,12 @@ import {
   type DocumentNode,
   type ExecutionResult,
   GraphQLError,
-  type GraphQLInputType,
+  type GraphQLNamedType,
   type GraphQLSchema,
   getNamedType,
-  getNullableType,
   getOperationAST,
   isAbstractType,
   isInputObjectType,
-  isListType,
   Kind,
   type OperationDefinitionNode,
   type ValueNode,
@@ -67,38 +65,31 @@ function compileOperation(
   operationName: string | undefined,
   selection: Selection,
 ): CompiledOperation | undefined {
-  if (selection.hasDirectives || selection.size > maxFields || hasUnsupportedArguments(selection)) return undefined
+  const { hasDirectives, size, all } = selection
+  if (hasDirectives || size > maxFields || !all.every(hasSupportedArguments)) return undefined
   if (document.loc?.source.body.includes('__proto__')) return undefined
   const compiled = compileQuery(schema, document, operationName, { disablingCapturingStackErrors: true })
   return isCompiledQuery(compiled) ? (compiled.query as CompiledOperation) : undefined
 }
 
-function hasUnsupportedArguments({ fields }: Selection): boolean {
-  for (const { node, field } of allFields(fields)) {
-    for (const { name, value } of node.arguments ?? []) {
-      const type = field.args.find((arg) => arg.name === name.value)?.type
-      if (type && !isSupported(value, type)) return true
-    }
-  }
-  return false
+function hasSupportedArguments({ node, field }: SelectedField): boolean {
+  return (node.arguments ?? []).every(({ name, value }) => {
+    const type = field.args.find((arg) => arg.name === name.value)?.type
+    return !type || value.kind === Kind.VARIABLE || isSupported(value, getNamedType(type))
+  })
 }
 
-function isSupported(value: ValueNode, type: GraphQLInputType): boolean {
-  const nullable = getNullableType(type)
-  if (value.kind === Kind.LIST) {
-    const itemType = isListType(nullable) ? nullable.ofType : nullable
-    return value.values.every((item) => item.kind !== Kind.VARIABLE && isSupported(item, itemType))
-  }
-  if (value.kind !== Kind.OBJECT) return true
-  const named = getNamedType(type)
-  if (!isInputObjectType(named)) return false
-  const inputFields = named.getFields()
-  return value.fields.every((inputField) => {
-    const inputType = own(inputFields, inputField.name.value)?.type
-    return (
-      inputField.value.kind !== Kind.VARIABLE && inputType !== undefined && isSupported(inputField.value, inputType)
-    )
-  })
+/** @param type without lists */
+function isSupported(value: ValueNode, type: GraphQLNamedType): boolean {
+  if (value.kind === Kind.LIST) return value.values.every((item) => isSupported(item, type))
+  if (value.kind !== Kind.OBJECT) return value.kind !== Kind.VARIABLE
+  return (
+    isInputObjectType(type) &&
+    value.fields.every((inputField) => {
+      const inputType = own(type.getFields(), inputField.name.value)?.type
+      return inputType !== undefined && isSupported(inputField.value, getNamedType(inputType))
+    })
+  )
 }
 
 /** A validated operation, with everything that is known before it runs. */
@@ -271,15 +262,7 @@ function prepareOperation(
   const selection = readSelection(schema, document, definition)
   const executable = declareCoerced(document)
   const name = definition.name?.value
-  const scopes = new Set<Scope>()
-  const fields = new Set<string>()
-  let hasTypesOfRows = false
-  for (const { parent, field, type } of allFields(selection.fields)) {
-    hasTypesOfRows ||= isAbstractType(type)
-    fields.add(`${parent.name}.${field.name}`)
-    const { scope } = metadataOf(field)
-    if (scope !== undefined && scope !== 'inherited') scopes.add(scope)
-  }
+  const fields = new Set(selection.all.map(({ parent, field }) => `${parent.name}.${field.name}`))
   let calls = 0
   let compiled: CompiledOperation | undefined
   let busyMilliseconds: number | undefined
@@ -291,8 +274,8 @@ function prepareOperation(
     size: selection.size,
     executable,
     schemas,
-    scopes: [...scopes],
-    hasTypesOfRows,
+    scopes: [...selection.scopes],
+    hasTypesOfRows: selection.all.some(({ type }) => isAbstractType(type)),
     showsSecrets: selection.fields.some(({ field }) => metadataOf(field).isSecret === true),
     summary: { name: name?.slice(0, maxNameLength), hash: hash('sha256', document.loc?.source.body ?? ''), fields },
     ...createCost(definition, selection),
