@@ -139,7 +139,7 @@ function* allFields(fields: readonly SelectedField[]): Generator<SelectedField> 
 
 const none: readonly Condition[] = []
 
-export function conditionsOf(directives: readonly DirectiveNode[] = []): Condition[] {
+function conditionsOf(directives: readonly DirectiveNode[] = []): Condition[] {
   return directives.flatMap(({ name, arguments: [argument] = [] }): Condition[] => {
     if (name.value !== 'skip' && name.value !== 'include') return []
     const wanted = name.value === 'include'
