@@ -241,7 +241,6 @@ function toConfig(env: Environment) {
     /** How long the process may take to stop after that. */
     shutdownMilliseconds: env.SHUTDOWN_TIMEOUT,
     ...limitsOf(env),
-    /** The most bytes of responses that a process keeps. */
     responseCacheBytes: env.RESPONSE_CACHE_MIB * 1024 * 1024,
     /** The port of `/metrics`; undefined: the port of the gateway. */
     metricsPort: env.METRICS_PORT,

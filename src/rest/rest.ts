@@ -44,7 +44,6 @@ export interface RestOptions {
   readonly authenticate: Authenticate
 }
 
-/** Serves the routes of the table. */
 export const rest = routePlugin<RestOptions>('rest', (app, options) => {
   for (const route of routes) serveRoute(app, route, options)
 })
@@ -223,7 +222,6 @@ function encodeParameter(name: string): string {
   return encodeURIComponent(name.toWellFormed())
 }
 
-/** The body of a response. */
 function bodyOf({ listKey }: Route, { shape }: StoredOperation, value: unknown): string {
   const response = encode(shape, value)
   return JSON.stringify(listKey === undefined ? response : { [listKey]: response })

@@ -176,7 +176,6 @@ function decodeLeaf(type: LeafShape['type'], value: unknown): unknown {
   return value
 }
 
-/** The values of an enum type in REST. */
 export function enumValuesOf(type: GraphQLEnumType): string[] {
   return type.getValues().map(({ name }) => String(encodeLeaf(type, name)))
 }

@@ -117,7 +117,6 @@ export interface Rejection {
   /** The list of the line that has the record, and the position in it from 0. Absent if the record is the line. */
   readonly list?: string
   readonly index?: number
-  /** The id of the record, if it has one. */
   readonly id?: string
   readonly reason: string
   /** The record alone, or the beginning of one that is too long. */

@@ -7,7 +7,6 @@ import type { Logger } from '@fusion-gateway/telemetry'
 import { LRUCache } from 'lru-cache'
 import type { Viewer } from './viewer.ts'
 
-/** How every key begins. */
 export const keyPrefix = 'fus_'
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const secretLength = 43

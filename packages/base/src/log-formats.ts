@@ -1,7 +1,6 @@
 import type { LoggerOptions } from 'pino'
 import { own, recordOf } from './own.ts'
 
-/** An error as the log describes it. */
 export interface DescribedError {
   readonly type: string
   readonly message: string

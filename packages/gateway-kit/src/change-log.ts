@@ -14,7 +14,6 @@ export interface LogPosition {
   readonly state?: string
 }
 
-/** A change of a row. */
 export interface Change {
   /** The models whose rows can have changed with it. */
   readonly models: readonly Model[]
@@ -22,7 +21,6 @@ export interface Change {
   readonly ids: readonly string[]
 }
 
-/** What the log of a tenant says. */
 export interface LogChanges {
   /** Differs if the log is another one than before, such as that of a restored backup. */
   readonly server: string
@@ -47,7 +45,6 @@ export type ReadChanges = (
   after: LogPosition | undefined,
 ) => Promise<LogChanges | undefined>
 
-/** The log of changes that says whether a response is still right. */
 export interface ChangeLog {
   /** The models of whose rows each change is an event. */
   readonly models: ReadonlySet<Model>

@@ -17,7 +17,6 @@ export interface RequestServices {
   readonly hasPreviousRelease: boolean
 }
 
-/** The services that the requests of a process share. */
 export interface Services extends RequestServices, EngineServices {}
 
 /** The services that do not depend on the domain. */
@@ -47,7 +46,6 @@ export interface DomainParts {
 }
 
 export interface EngineOptions {
-  /** The issuer of access tokens. */
   readonly tokenIssuer: string
   /** The most that a request may read, in characters. */
   readonly maxReadLength: number
@@ -123,18 +121,15 @@ export interface Context extends RequestServices, RequestRows {
   readonly viewer: Viewer
   /** Undefined for what the gateway executes by itself. */
   readonly client: Client | undefined
-  /** Returns what reads and writes within a transaction. */
   readonly within: (transaction: Sql) => RequestRows
   readonly log: Logger
   /** Only for the sources of subscriptions. */
   readonly subscription?: SubscribedOperation
   /** Stands for one execution, for what its viewer may not see (pothos-trees/masked.ts). */
   readonly execution?: object
-  /** The trace of the request, if it is traced. */
   readonly trace: RequestTrace | undefined
 }
 
-/** What belongs to one request. */
 type RequestParts = Pick<Context, 'viewer' | 'log'> & {
   readonly statements: RequestDatabase
   readonly trace?: RequestTrace | undefined

@@ -13,7 +13,6 @@ export type RequestState = Pick<
   'headers' | 'viewer' | 'statements' | 'refusal' | 'held' | 'log' | 'trace' | 'operationName'
 >
 
-/** Authenticates a request and sets its viewer. */
 export type Authenticate = (request: Pick<RequestState, 'headers' | 'viewer' | 'statements'>) => Promise<Viewer>
 
 /**
@@ -56,7 +55,6 @@ export function createAuthenticate(authenticator: Authenticator, { sql }: Pick<D
   }
 }
 
-/** The viewer of an authenticated request. */
 export function viewerOf({ viewer }: Pick<RequestState, 'viewer'>): Viewer {
   if (!viewer) throw new Error('This route runs without authentication')
   return viewer
@@ -104,7 +102,6 @@ export function readsAnew({ headers }: Pick<RequestState, 'headers'>): boolean {
   return sent !== undefined && tags === undefined && /\bno-(cache|store)\b/i.test(sent)
 }
 
-/** Creates a context for an authenticated request. */
 export function contextOf(request: RequestState, services: Services): Context {
   const { log, statements, trace, headers } = request
   return createContext(services, { viewer: viewerOf(request), client: clientOf(headers), log, statements, trace })

@@ -41,7 +41,6 @@ export const storableText = z
   .string()
   .check(rule('INVALID_FORMAT', 'must not contain NUL characters or unpaired surrogates', isStorableText))
 
-/** A text that is not blank. */
 export const filledText = storableText.check(
   rule('REQUIRED', 'must not be blank', (value) => value.trim() !== '', { minLength: 1, pattern: '\\S' }),
 )
@@ -85,7 +84,6 @@ export const id = z
   .string()
   .check(rule('INVALID_FORMAT', 'must be an id of 1 to 128 characters', isPossibleId, { minLength: 1, maxLength: 128 }))
 
-/** An absolute http or https URL. */
 export const httpUrl = text(2_048).check(
   rule(
     'INVALID_FORMAT',

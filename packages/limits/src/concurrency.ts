@@ -147,9 +147,7 @@ export function createConcurrencyLimit(limit: LimitName, max: number, plural: st
 export interface LoadLimits {
   /** The maximum number of requests at a time. */
   readonly maxInFlight: number
-  /** The maximum number of requests of one key at a time. */
   readonly maxInFlightPerKey: number
-  /** The maximum mean delay of the event loop. */
   readonly maxEventLoopDelayMilliseconds: number
 }
 
@@ -223,7 +221,6 @@ export function createPlaces(
       return undefined
     },
 
-    /** Stops measuring the event loop. */
     close: eventLoop.stop,
   }
 }

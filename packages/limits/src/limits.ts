@@ -106,7 +106,6 @@ export function createOperationLimits(options: OperationLimitsOptions): Operatio
 
 export interface LimitsOptions extends OperationLimitsOptions {
   readonly load: LoadLimits
-  /** The maximum number of WebSockets of one key. */
   readonly maxSocketsPerKey: number
   readonly metrics: Metrics
 }

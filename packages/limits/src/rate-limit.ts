@@ -188,7 +188,6 @@ interface PointLimit {
   readonly points: number
 }
 
-/** What a limit has spent in its window. */
 interface Spent extends Pick<PointLimit, 'points'> {
   readonly spent: number
   readonly resetMilliseconds: number

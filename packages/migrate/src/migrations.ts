@@ -130,7 +130,6 @@ export interface MigrationStatus {
 }
 
 export interface DeployOptions {
-  /** Called with the folder of the copy. */
   readonly onCopy?: (folder: string) => void
   /** How long it waits for others who apply migrations. */
   readonly lockMilliseconds?: number
@@ -180,7 +179,6 @@ export async function deployMigrations(
   }, lockMilliseconds)
 }
 
-/** The scripts of migrations, by their names. */
 function readScripts(names: readonly string[]): Map<string, string> {
   return new Map(names.map((name) => [name, readFileSync(path.join(migrationsFolder, name, 'migration.sql'), 'utf8')]))
 }

@@ -51,7 +51,6 @@ declare global {
   }
 }
 
-/** The name of the plugin, for the option `plugins` of a builder. */
 export const treesPlugin = 'trees'
 
 type Resolver<Types extends SchemaTypes> = GraphQLFieldResolver<unknown, Types['Context'], object>

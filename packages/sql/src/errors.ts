@@ -112,7 +112,6 @@ function isLost(failure: Failure): boolean {
 /** The classes of lost connections, a server that stops, and codes of Prisma Client and of sockets. */
 const lostCodes = /^(08\d{3}|57P0[1-3]|P1001|P1002|P1017|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/
 
-/** Whether a statement took longer than `statement_timeout`. */
 export function isStatementTimeout(error: unknown): boolean {
   return hasState(error, '57014')
 }

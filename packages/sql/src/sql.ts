@@ -21,7 +21,6 @@ export interface RequestDatabase {
   /** Whether the request only reads, and may read rows that are slightly out of date. */
   mayLag?: boolean
   readonly requestId?: string
-  /** The tenant of the request. */
   tenantAppId?: string | undefined
   /** Who its writes are queued for. */
   payer?: object
@@ -77,13 +76,11 @@ export type RunWrite = <Result>(request: RequestDatabase, work: () => Promise<Re
 export interface SqlOptions {
   /** Without it, writes and transactions wait only for a connection. */
   readonly runWrite?: RunWrite | undefined
-  /** Observes the statements of all requests. */
   readonly observe?: StatementObserver | undefined
 }
 
 const maxTries = 3
 
-/** How statements are sent. */
 interface SentAs {
   readonly transaction?: Transaction
   readonly isShared?: boolean
@@ -179,7 +176,6 @@ export class Sql {
     return (await this.send(statement, parameters, true)).count
   }
 
-  /** Runs a script of several statements. */
   runScript(script: string): Promise<void> {
     return this.observed(script, () => this.connector.runScript(script))
   }

@@ -23,7 +23,6 @@ export interface Statement {
 /** The value of a parameter as text, or a list of values. */
 export type Parameter = string | null | readonly (string | null)[]
 
-/** A statement that is prepared. */
 export function statement(text: string, options: Pick<Statement, 'isShortRead' | 'mayWait'> = {}): Statement {
   return { ...options, text, name: hash('sha256', text, 'base64url') }
 }

@@ -52,7 +52,6 @@ export function createTracing(log: Logger) {
       )
       return span.isRecording() ? traceRequest(tracer, span) : undefined
     },
-    /** Traces the work of this process: jobs and deliveries. */
     workTraces: (sql: Sql) => createTraceWork(tracer, sql),
     /**
      * Sends the remaining spans, for a second at most.

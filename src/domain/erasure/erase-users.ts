@@ -7,7 +7,6 @@ import { profileIds } from '../profile/profile.ts'
 /** An id that the gateway has created, as a regular expression of PostgreSQL. */
 const idWith = (prefix: string) => `(?:${prefix})[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`
 
-/** One of an account or a profile. */
 const createdId = idWith(`${accountIds.prefix}|${profileIds.prefix}`)
 
 /**

@@ -207,7 +207,6 @@ function createAnnouncements(driver: Pick<Driver, 'listen'>, closed: AbortSignal
         throw error
       }
     },
-    /** Resolves at the next announcement. */
     next: () =>
       new Promise<true>((resolve) => {
         announce = () => resolve(true)
@@ -218,7 +217,6 @@ function createAnnouncements(driver: Pick<Driver, 'listen'>, closed: AbortSignal
   }
 }
 
-/** Adds the new events of some tenants to their tails. */
 async function readNew(log: EventLog, tails: readonly (readonly [string, TenantTail])[]) {
   const { horizons, ofTenant, failure } = await log.readNew(
     tails.map(([tenantAppId, { end }]) => ({ tenantAppId, end })),

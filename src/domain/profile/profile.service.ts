@@ -36,7 +36,6 @@ interface ProfileChange {
   readonly expectedUpdatedAt: Date | undefined
 }
 
-/** All emails that a profile has after a change. */
 interface ProfileEmails {
   readonly profileId: string
   readonly emails: readonly Email[]

@@ -36,7 +36,6 @@ function childrenFirst(all: readonly Model[]): Model[] {
 const pages = models.map((model) => {
   const table = `"${dataModel(model).name}"`
   return {
-    /** Parameter: tenant. */
     count: statement(`SELECT count(*) FROM ${table} WHERE tenant_app_id = $1`),
     /** Parameters: tenant, the id after which it begins. Result: the last id and the number of the rows. */
     remove: statement(

@@ -58,12 +58,10 @@ export interface Precondition {
   readonly check: (context: Context) => Promise<Values>
 }
 
-/** The result of an operation, and headers of the response. */
 export interface OperationResponse {
   readonly result: ExecutionResult
   /** The length of its data as JSON, about, in characters. */
   readonly length: number
-  /** The response in the memory, if it is kept there. */
   readonly kept?: KeptResponse | undefined
   /** Whether it is stored now, for an idempotency key. */
   readonly isStored: boolean

@@ -105,7 +105,6 @@ export function useParseOnce(): GatewayPlugin {
 /** What a step does before and after the next one. */
 type Wrap<Result> = (run: Run, next: () => Promise<Result>) => Promise<Result>
 
-/** A step of the execution. */
 export interface Step {
   /** Around queries and mutations. */
   readonly execution?: Wrap<ExecutionResult>
@@ -113,10 +112,8 @@ export interface Step {
   readonly subscription?: Wrap<Results>
 }
 
-/** A step around queries and mutations. */
 const aroundExecution = (execution: Wrap<ExecutionResult>): Step => ({ execution })
 
-/** A step around every operation. */
 const around = (wrap: Wrap<Results>): Step => ({ execution: wrap as Wrap<ExecutionResult>, subscription: wrap })
 
 /**
@@ -282,7 +279,6 @@ export function queueIfLong({ queues }: Pick<OperationLimits, 'queues'>): Step {
   })
 }
 
-/** Executes queries and mutations. */
 export function executeBy(
   execute: (request: OperationRequest, isCurrent: boolean) => Promise<OperationResponse>,
 ): Step {
@@ -293,7 +289,6 @@ export function executeBy(
   })
 }
 
-/** Starts subscriptions, and executes their events. */
 export function startSubscriptions(subscribe: Subscribe): Step {
   return {
     async subscription(run) {

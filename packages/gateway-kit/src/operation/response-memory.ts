@@ -31,7 +31,6 @@ const keptPart = 15 / 16
 /** What is not kept, because it was not requested lately. */
 const unknown: Remembered = { response: undefined, release: () => undefined }
 
-/** Creates the memory of a process. */
 export function createResponseMemory(options: ResponseMemoryOptions) {
   const { maxBytes, database, changeLog, metrics } = options
   const { keptResponses } = metrics

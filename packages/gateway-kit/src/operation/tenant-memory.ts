@@ -62,7 +62,6 @@ export interface Room {
   make(memory: TenantMemory): void
 }
 
-/** What is kept for a tenant. */
 export class TenantMemory {
   /** The least recently requested first. */
   readonly entries = new Map<string, Entry>()
@@ -178,7 +177,6 @@ export class TenantMemory {
     }
   }
 
-  /** Forgets all responses. */
   forgetAll(): void {
     for (const entry of this.entries.values()) this.#forget(entry)
     for (const reading of this.readings) reading.isOutdated = true

@@ -36,7 +36,6 @@ export interface Exchange {
    * @param context what Yoga knows about the request
    */
   readonly execute?: (params: GraphQLParams, context: object) => Promise<{ results: Results; type: MediaType }>
-  /** Writes a result as JSON. */
   readonly write?: (results: Results) => Promise<string>
   /** Why the operation is not executed. */
   failure?: { readonly error: unknown }

@@ -28,7 +28,6 @@ export interface BatchOptions {
   /** The queue of work that keeps the event loop busy. */
   readonly steps: FairQueue
   readonly tracing?: Tracing | undefined
-  /** Returns the log of the operation with an id. */
   readonly logOf: (id: string) => OperationRequest['log']
 }
 

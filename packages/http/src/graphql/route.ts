@@ -37,7 +37,6 @@ export interface GraphQLOptions extends Omit<BatchOptions, 'logOf'> {
   readonly batching: boolean
   /** The documents of clients. Without them every document is executed. */
   readonly trustedDocuments?: TrustedDocuments | undefined
-  /** The plugins of operators. */
   readonly plugins?: ServerOptions['plugins']
   /** Whether Yoga serves every request, also where the short cut would do. */
   readonly withoutShortCut?: boolean
@@ -69,7 +68,6 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
 
   app.setErrorHandler((error, request, reply) => sendError(reply, toHttpError(error, request), hasErrorEach))
 
-  /** Serves a request with one operation. */
   async function serve(request: FastifyRequest, reply: FastifyReply, params: GraphQLParams) {
     const { method, bodyLength } = request
     const { accept } = request.headers

@@ -17,7 +17,6 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The holder of the API key; null on routes that need none. */
     viewer: Viewer | null
-    /** The SQL statements of the request. */
     statements: RequestDatabase
     /** The length of its body, in bytes. */
     bodyLength: number

@@ -42,7 +42,6 @@ const anything = z.any()
 const maxConditions = 20
 const maxDepth = 4
 
-/** The bounds of filters within filters. */
 export const filterBounds = { maxConditions, maxDepth }
 
 /** Declares the fields of a filter, by the type of their values: `t` of `builder.filter`. */
@@ -189,7 +188,6 @@ interface InnerOptions {
   readonly combine: (selected: object[], context: Context) => object
 }
 
-/** A field whose value is a filter, or a list of filters. */
 function inner(filter: () => InnerFilter, isList: boolean, { combine, ...options }: InnerOptions): FilterField<object> {
   return {
     ...options,

@@ -140,7 +140,6 @@ export class Filter<Values = FilterValues, M extends Model = Model> {
     }
   }
 
-  /** The fields that have a value. */
   private given(values: Values) {
     return [...this.fields].flatMap(([name, field]) => {
       const value: unknown = own(values as object, name)

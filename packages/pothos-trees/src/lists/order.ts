@@ -56,7 +56,6 @@ export interface ListOrder {
 
 type Builder = PothosSchemaTypes.SchemaBuilder<AppTypes>
 
-/** The enum of directions, which all orders of a schema share. */
 const orderDirection = shared((builder) =>
   builder.enumType('OrderDirection', {
     description: 'The direction of an order.',

@@ -24,7 +24,6 @@ import { scopeOf } from '../field-metadata.ts'
 export type Values = Readonly<Record<string, unknown>>
 
 export interface SelectedField {
-  /** The type that has the field. */
   readonly parent: GraphQLObjectType | GraphQLInterfaceType
   /** The key in the response: the alias or the name. */
   readonly key: string

@@ -27,7 +27,6 @@ export function fieldNamed(schema: GraphQLSchema, name: string): GraphQLField<un
     : undefined
 }
 
-/** The reasons of all deprecated fields, by their names. */
 export function deprecatedFields(schema: GraphQLSchema): Map<string, string> {
   const types = Object.values(schema.getTypeMap()).filter((type) => isObjectType(type) || isInterfaceType(type))
   return new Map(

@@ -103,7 +103,6 @@ function costDirectives(field: GraphQLField<unknown, unknown>, parent: GraphQLOb
 
 type Fields = GraphQLFieldConfigMap<unknown, Context>
 
-/** The same schema with other fields of Query. */
 function withQuery(schema: GraphQLSchema, change: (fields: Fields) => Fields): GraphQLSchema {
   const { types, query: old, ...config } = schema.toConfig()
   const { fields, ...query } = (old as GraphQLObjectType).toConfig()

@@ -13,7 +13,6 @@ import type { FieldCost, FieldMetadata } from '../field-metadata.ts'
 import { type AppTypes, type Context, shared } from '../types.ts'
 import { writeIn } from './write-in.ts'
 
-/** Declares the fields of an input type. */
 export type InputFields = PothosSchemaTypes.InputFieldBuilder<AppTypes, 'InputObject'>
 
 /** Declares the fields of a payload, whose parent is what the mutation has written. */
@@ -141,7 +140,6 @@ export interface Payload<Result> {
   readonly current?: unknown
 }
 
-/** The payload of a rejected input. */
 export function rejected({ fields, current }: GatewayError, toField = (field: string) => field): Payload<never> {
   const userErrors = fields.map(({ field, ...error }) => ({ field: toField(field), ...error }))
   return { result: null, userErrors, current }
@@ -155,7 +153,6 @@ export const inputWithId = (resource: string) => (t: InputFields) => ({
 /** The restriction of a mutation to a row that has not changed since the client has read it. */
 export const ifUnchanged: Restrictions = { fields: ['expectedUpdatedAt'] }
 
-/** The field of an input with this restriction. */
 export const expectedUpdatedAt = (resource: string) => (t: InputFields) => ({
   expectedUpdatedAt: t.field({
     type: 'DateTime',

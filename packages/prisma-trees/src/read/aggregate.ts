@@ -39,7 +39,6 @@ export type Group<M extends Model, A extends { readonly by: unknown }> = Pick<
 > &
   Numbers<OperationsOf<M>['groupBy']['result'][number], A>
 
-/** The arguments of `aggregate` or, with `by`, of `groupBy`. */
 export interface AggregateArguments
   extends Partial<Record<Name, true | Readonly<Record<string, boolean | undefined>>>> {
   readonly where?: object | undefined

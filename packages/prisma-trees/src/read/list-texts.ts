@@ -63,7 +63,6 @@ function sortKeysOf({ columnOf }: Table, { order, direction }: Pick<Window, 'ord
   }))
 }
 
-/** The expressions of ORDER BY. */
 export function sortingOf(table: Table, window: Pick<Window, 'order' | 'direction'>): string {
   const keys = sortKeysOf(table, window).map(({ expression, direction }) => `${expression} ${direction}`)
   return [...keys, `"id" ${window.direction}`].join(', ')

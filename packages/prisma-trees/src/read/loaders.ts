@@ -32,7 +32,6 @@ export interface Loaders {
   countRelated(relation: Relation, key: string): Promise<number>
   /** Reads rows in the terms of Prisma Client, with one statement. They are no rows of the plan of the request. */
   find(model: Model, args: ReadArguments): Promise<Record<string, unknown>[]>
-  /** The list that arguments of Prisma Client ask for. */
   requestOf(model: Model, args: ReadArguments): ListRequest
   /** Reads rows of a list, with one statement. */
   list<M extends Model>(model: M, request: ListRequest): Promise<SelectedRow<M>[]>
@@ -81,7 +80,6 @@ export interface Excess {
   readonly cause?: unknown
 }
 
-/** Limits on the reads of a request. */
 export interface ReadLimits {
   /** Queues searches and counts. By default they start at once, like those below. */
   readonly search: Queued
@@ -145,7 +143,6 @@ class RequestReads {
     return this.restrictTo
   }
 
-  /** Sends a read of the owner's rows. */
   send<Result>(read: (reads: Reads, sql: Sql, owner: Owner) => Promise<Result>): Promise<Result> {
     return read(this.reads, this.sql, this.owner)
   }
@@ -217,14 +214,12 @@ class RequestReads {
     return cache
   }
 
-  /** Primes the DataLoader of a relation with the rows that a plan has read. */
   prime({ relation, keys, rows }: Level): void {
     const cache = this.cacheOf(relation)
     const valueFor = grouped(relation, rows)
     for (const key of keys) if (!cache.has(key)) cache.set(key, valueFor(key))
   }
 
-  /** Reads a relation for keys, and the branches below. */
   async readAll(relation: Relation, branches: readonly Branch[], keys: readonly string[]): Promise<unknown[]> {
     // No statement is sent for a key that no row can have.
     const possible = keys.filter(isPossibleId)
@@ -386,7 +381,6 @@ function isLong({ ties }: Order, traits: readonly Traits[]): boolean {
   return ties !== undefined || traits.some(({ isSearch }) => isSearch)
 }
 
-/** What a relation returns for a key, from the rows that were read. */
 function grouped({ kind, by }: Relation, rows: readonly Record<string, unknown>[]): (key: string) => unknown {
   if (kind === 'one') {
     const byKey = new Map<unknown, unknown>()

@@ -17,7 +17,6 @@ export interface Order {
   readonly sqlType: string
   /** The expression to compare, given the column of the field. It is never null. */
   expression(column: string): string
-  /** The value of a row, as text. */
   textOf(row: Readonly<Record<string, unknown>>): string
   /** The parameter for such a text; undefined if no row can have it. */
   parameterOf(text: string): string | undefined
@@ -66,7 +65,6 @@ function orderByField(table: Table, field: string, sort: unknown): Order {
   )
 }
 
-/** The order by a time. */
 export function byTime(field: string, direction: Direction): Order {
   return {
     direction,
@@ -81,7 +79,6 @@ export function byTime(field: string, direction: Direction): Order {
   }
 }
 
-/** The order by the values of a column, as texts. */
 function byColumn(field: string, direction: Direction, sqlType: string): Order {
   return {
     direction,

@@ -13,7 +13,6 @@ export interface Owner {
 export interface Ownership {
   /** The first parameters of the statement. */
   readonly parameters: readonly Parameter[]
-  /** The condition on the rows of a model. */
   conditionOn(model: Model): string
 }
 

@@ -118,7 +118,6 @@ export class Reads {
     return this.readTree(sql, root, branches, onReceived)
   }
 
-  /** The statement of a text that has the conditions of a `where`. */
   private statementOf(text: string, of: Model, where: object): Statement {
     const { isComposed, hasSearchedText } = traitsOf(this.model, of, where)
     return { ...(isComposed ? { text } : statement(text)), isPlannedForValues: hasSearchedText }
@@ -176,7 +175,6 @@ export class Reads {
     return this.readTree(sql, root, branches, onReceived)
   }
 
-  /** Whether a list has a row in a window. */
   async hasRow(sql: Sql, modelName: Model, owner: Owner, request: ListRequest): Promise<boolean> {
     const { text, parameters } = pageText(this.model, modelName, '1', this.ownershipOf(owner), request)
     const rows = await sql.query(this.statementOf(text, modelName, request.where), parameters)

@@ -1,6 +1,5 @@
 import type { Model, Row } from '../data-model.ts'
 
-/** The fields of a model that hold an id. */
 export type IdField<M extends Model> = Extract<keyof Row<M>, 'id' | `${string}Id`>
 
 /** A row with the only field that is always read: its id. Other fields are read if the operation needs them. */
@@ -61,7 +60,6 @@ export interface Branch {
 /** Stands for no relations below a row. Trees are kept by the branches that they were made for, so it is one value. */
 export const noBranches: readonly Branch[] = []
 
-/** The reads of an operation. */
 export interface ReadPlan {
   /** The fields to read of a model, besides its id. Undefined: all. */
   fieldsOf(model: Model): ReadonlySet<string> | undefined

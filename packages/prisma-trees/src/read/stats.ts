@@ -84,7 +84,6 @@ export type StatsPart =
   /** The sum and the distribution of a count. */
   | { readonly of: 'numbers'; readonly field: string }
 
-/** What a part is. */
 export type StatsResult<Part extends StatsPart> = Part extends { readonly of: 'rows' }
   ? number
   : Part extends { readonly of: 'numbers' }
@@ -105,7 +104,6 @@ export interface Numbers {
   readonly percentiles: readonly (number | null)[]
 }
 
-/** The percentiles of a number. */
 const percentiles = [10, 25, 50, 75, 90, 99] as const
 
 /** What names a part among others. */
@@ -189,7 +187,6 @@ function groupsText(values: string, limit: string): string {
   return `(SELECT json_agg(json_build_array(value, rows) ORDER BY ${order})::text FROM (${largest}) AS largest)`
 }
 
-/** The result of a part, from its JSON text. */
 export function decodePart({ of }: StatsPart, text: string | null): StatsResult<StatsPart> {
   const value: unknown = text === null ? [] : JSON.parse(text)
   if (of === 'rows') return value as number

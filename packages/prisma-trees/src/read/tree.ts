@@ -202,7 +202,6 @@ function prepareTree(
   return { statement: { ...named(text), isTree }, parameters: added, isLong: true, decode }
 }
 
-/** Returns a function that decodes the JSON text of each level. */
 function createDecode(columnsOfLevels: readonly SelectedColumns[], steps: readonly Step[]): PreparedTree['decode'] {
   return ([texts = []], size) => {
     const [rows = [], ...below] = columnsOfLevels.map(({ toRows }, number): Row[] => toRows(texts[number] as string))

@@ -47,7 +47,6 @@ interface ClauseOptions {
   readonly isJoin?: boolean
 }
 
-/** The traits of a `where`. */
 export function traitsOf(model: DataModel, of: Model, where: object): Traits {
   return readWhere(model, of, where)
 }
@@ -84,7 +83,6 @@ interface Writer extends Pick<Clause, 'parameter'> {
   readonly alias?: string
 }
 
-/** A condition: how it is written, and its traits. */
 interface Condition extends Partial<Traits> {
   readonly write: (writer: Writer) => string
   /** The field and the operator. */
@@ -152,7 +150,6 @@ function* conditionsIn(model: DataModel, table: Table, where: object): Generator
   }
 }
 
-/** All conditions of a `where` within another, as one. */
 function allOf(model: DataModel, table: Table, where: object): Condition {
   const conditions = [...conditionsIn(model, table, where)]
   const [only] = conditions
@@ -236,7 +233,6 @@ export function aliased(name: string, alias: string): string {
   return name === alias ? `"${name}"` : `"${name}" AS "${alias}"`
 }
 
-/** The conditions on a column. */
 function* columnConditions(table: Table, field: string, value: unknown): Generator<Condition> {
   for (const [operator, operand] of Object.entries(testsIn(value))) {
     if (operand === undefined || operator === 'mode') continue

@@ -36,7 +36,6 @@ export interface Target {
   readonly updatedAt?: Date | undefined
 }
 
-/** The rows to lock, and how. */
 export interface Locking {
   readonly where: { readonly id: { readonly in: readonly string[] } }
   readonly strength: 'UPDATE' | 'KEY SHARE'

@@ -12,7 +12,6 @@ export type Select = Readonly<Record<string, boolean | { readonly select?: Selec
 
 const ownerships = new WeakMap<DataModel, (owner: Owner) => Ownership>()
 
-/** The condition of an owner. */
 export function ownershipOf(model: DataModel, owner: Owner): Ownership {
   const known = ownerships.get(model) ?? createOwnerships(model)
   ownerships.set(model, known)
@@ -21,7 +20,6 @@ export function ownershipOf(model: DataModel, owner: Owner): Ownership {
 
 const columns = new WeakMap<Table, SelectedColumns>()
 
-/** All columns of a table. */
 export function columnsOf(table: Table): SelectedColumns {
   const known = columns.get(table) ?? selectColumns(table)
   columns.set(table, known)

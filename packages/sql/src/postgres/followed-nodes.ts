@@ -2,7 +2,6 @@ import type pg from 'pg'
 import type { Connector, DatabaseNode, NodeObserver, Send, Server, StatementResult } from '../driver.ts'
 import type { PoolSettings } from '../location.ts'
 
-/** The address of a node, as Citus knows it. */
 export interface NodeAddress {
   readonly host: string
   readonly port: number
@@ -29,7 +28,6 @@ export interface FollowedNodes extends Required<Pick<Connector, 'nodes' | 'nodeO
   readForAll(...sent: Parameters<Send>): Promise<StatementResult> | undefined
   /** The server that takes the place of that of the URL, while that one fails. */
   standIn(): DatabaseNode | undefined
-  /** The pools of other servers. */
   pools(): readonly pg.Pool[]
   close(): Promise<void>
 }

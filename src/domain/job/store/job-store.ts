@@ -48,7 +48,6 @@ export function createJobStore(database: JobDatabase, options: JobStoreOptions):
   return new JobStore(database.sql, tableOf(database, options))
 }
 
-/** What the stores of a database share. */
 function tableOf({ model, driver }: JobDatabase, options: JobStoreOptions) {
   const { list, toRow } = selectColumns(model('Job'))
   const columns = list
@@ -231,7 +230,6 @@ export class JobStore {
   }
 }
 
-/** The outcome of an attempt, by the state of the job after it. */
 const outcomes: { readonly [Status in JobStatus]?: string } = {
   SUCCEEDED: 'succeeded',
   FAILED: 'failed',

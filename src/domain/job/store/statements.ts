@@ -245,7 +245,6 @@ export interface JobSelection {
   readonly where: object
 }
 
-/** Returns the functions that return the statements of bulk actions. */
 export function createBulkStatements(model: DataModel) {
   const ownershipOf = createOwnerships(model)
 

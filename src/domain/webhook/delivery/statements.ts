@@ -19,7 +19,6 @@ const isOpen = 'enabled AND (paused_until IS NULL OR paused_until <= now())'
  * places of others.
  */
 const places = 'CASE WHEN failing_since IS NULL THEN 8 ELSE 1 END'
-/** How many deliveries of one webhook a claim starts. */
 const maxClaimedOfWebhook = 4
 
 /**
@@ -38,7 +37,6 @@ const insertFrom = (chosen: string) => `
 // Conditions about the first row of an index are subqueries with a limit. For EXISTS, PostgreSQL could read all
 // events or deliveries.
 
-/** The first event of a tenant that a webhook has not read. */
 const nextEvent = (tenant: string) => `(
   SELECT id FROM event WHERE event.tenant_app_id = ${tenant} AND event.id > webhook.cursor ORDER BY id LIMIT 1)`
 

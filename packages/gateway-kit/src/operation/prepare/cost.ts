@@ -82,7 +82,6 @@ interface Place {
 }
 
 class CostCalculation {
-  /** Whether the cost depends on the variables. */
   readsVariables = false
   private readonly variables: Record<string, unknown>
   private readonly shares: Map<string, number> | undefined
@@ -241,7 +240,6 @@ class CostCalculation {
 /** What a field costs in the data of a response. */
 interface Part {
   readonly key: string
-  /** Whether its objects are nodes. */
   readonly isNode: boolean
   /** The points besides nodes. */
   readonly extra: number

@@ -82,7 +82,6 @@ export function credentialIn(params: Record<string, unknown>): Record<string, st
  */
 type Handle = (message: string) => Promise<void>
 
-/** An operation that a client has started. */
 interface Operation {
   /** Whether the client has ended it. */
   isEnded: boolean
