@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isNetwork, logFormats, OperatorError, own } from '@fusion-gateway/base'
+import { isNetwork, logFormats, OperatorError, ownValue } from '@fusion-gateway/base'
 import { type DatabaseLocation, problemsOfUrl, unusedParametersOf } from '@fusion-gateway/sql'
 import { z } from 'zod'
 
@@ -182,7 +182,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   const { data, error } = environment.safeParse(set)
   const ended = Object.entries(set).flatMap(([name, value]) => (differsWithoutNewLine(name, value) ? [name] : []))
   const invalid = error?.issues.filter(({ path }) => !ended.includes(String(path[0]))) ?? []
-  const removed = Object.entries(removedVariables).filter(([name]) => own(set, name) !== undefined)
+  const removed = Object.entries(removedVariables).filter(([name]) => ownValue(set, name) !== undefined)
   const problems = [
     ...invalid.map(({ path, message }) => `${String(path[0])} ${message}`),
     ...ended.map((name) => `${name} ends with a new line, as a value from a file does. Remove it`),
@@ -208,7 +208,7 @@ export function readServerConfig(env: NodeJS.ProcessEnv): Config {
 
 /** Whether a value means something else because it ends with a new line. URLs of PostgreSQL and lists may. */
 function differsWithoutNewLine(name: string, value = ''): boolean {
-  const variable = own(environment.shape, name)
+  const variable = ownValue(environment.shape, name)
   const text = value.replace(/[\r\n]+$/, '')
   if (!variable || text === value) return false
   return !isDeepStrictEqual(variable.safeParse(value).data, variable.safeParse(text || undefined).data)

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
-import { GatewayError, own, requireScope } from '@fusion-gateway/base'
+import { GatewayError, ownValue, requireScope } from '@fusion-gateway/base'
 import type { Context, Operations, PreparedOperation, Services } from '@fusion-gateway/gateway-kit'
 import {
   type Authenticate,
@@ -294,10 +294,10 @@ function toPage({ response }: Route, { shape }: StoredOperation, connection: str
 function urlOfPage({ url, parameters }: Route, { params, query }: RouteInput, cursor: string): string {
   const search = new URLSearchParams()
   for (const { in: place, name } of parameters) {
-    const value = name === 'cursor' ? cursor : own(query, name)
+    const value = name === 'cursor' ? cursor : ownValue(query, name)
     if (place === 'query' && typeof value === 'string') search.set(name, value)
   }
-  const path = url.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(own(params, name) ?? ''))
+  const path = url.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(ownValue(params, name) ?? ''))
   return `${path}?${search}`
 }
 

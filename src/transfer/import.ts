@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { own } from '@fusion-gateway/base'
+import { ownValue } from '@fusion-gateway/base'
 import type { Database } from '@fusion-gateway/database'
 import { problemOfNumbers } from '@fusion-gateway/input'
 import { isDatabaseUnavailable, isPossibleId, isUniqueViolation, refusalOf } from '@fusion-gateway/sql'
@@ -57,7 +57,7 @@ function isPosition(value: unknown): boolean {
 
 /** The id that a record has, so that an operator can find it. */
 function idOf(value: unknown): string | undefined {
-  const id = own(Object(value), 'id')
+  const id = ownValue(Object(value), 'id')
   return typeof id === 'string' && isPossibleId(id) ? id : undefined
 }
 

@@ -61,7 +61,7 @@ export function createRateLimit(
   points: number,
   { log, pointsPerUser = 0, redis, processes = 1, metrics = createMetrics(), rejectionMilliseconds }: RateLimitOptions,
 ): RateLimit {
-  const own = createMemoryCounter()
+  const takeHere = createMemoryCounter()
   const shared = redis && createRedisCounter(redis)
   let isAlone = false
 
@@ -84,7 +84,7 @@ export function createRateLimit(
   const shareOf = (limit: SubjectLimit): SubjectLimit => ({ ...limit, points: Math.ceil(limit.points / processes) })
 
   async function takeFrom(limits: readonly SubjectLimit[], cost: number, isDone: boolean): Promise<Taken> {
-    const takeAlone = () => own(limits.map(shareOf), cost, isDone)
+    const takeAlone = () => takeHere(limits.map(shareOf), cost, isDone)
     if (!shared) return takeAlone()
     try {
       const taken = await shared(limits, cost, isDone)

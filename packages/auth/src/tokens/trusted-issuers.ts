@@ -1,4 +1,4 @@
-import { GatewayError, OperatorError, own, type Scope } from '@fusion-gateway/base'
+import { GatewayError, OperatorError, ownValue, type Scope } from '@fusion-gateway/base'
 import type { Database, TenantApp } from '@fusion-gateway/database'
 import { isPossibleId } from '@fusion-gateway/sql'
 import { type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose'
@@ -83,7 +83,7 @@ async function createTrustedIssuer(settings: IssuerSettings, tenant: TenantApp, 
         clockTolerance: clockToleranceSeconds,
         requiredClaims: ['exp'],
       })
-      const userId = own(payload, userIdClaim)
+      const userId = ownValue(payload, userIdClaim)
       if (typeof userId !== 'string' || !isPossibleId(userId)) throw invalidToken()
       const { typ = 'JWT' } = protectedHeader
       if (!types.test(typ) || lifetimeOf(payload) > settings.maxLifetimeSeconds) throw invalidToken()

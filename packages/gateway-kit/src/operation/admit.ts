@@ -1,4 +1,4 @@
-import { GatewayError, own, withHeaders } from '@fusion-gateway/base'
+import { GatewayError, ownValue, withHeaders } from '@fusion-gateway/base'
 import { type Budget, costHeaders, type RateLimit, type Reservation, tooExpensive } from '@fusion-gateway/limits'
 import { type Caller, type Client, invalidOperation, type UsageCounter } from '@fusion-gateway/telemetry'
 import type { ExecutionResult } from 'graphql'
@@ -74,7 +74,7 @@ function isInData(path: readonly (string | number)[] | undefined, data: unknown,
   let value = data
   for (const key of path) {
     if (value === null || value === undefined) return path.length === 1 && isOnlyField
-    value = own(value, String(key))
+    value = ownValue(value, String(key))
   }
   return true
 }

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { type ErrorCode, GatewayError, type LimitName, own } from '@fusion-gateway/base'
+import { type ErrorCode, GatewayError, type LimitName, ownValue } from '@fusion-gateway/base'
 import { toHttpError } from '@fusion-gateway/gateway-kit'
 import {
   type FastifyBaseLogger,
@@ -97,7 +97,7 @@ function respondToClientError(this: FastifyInstance, error: NodeJS.ErrnoExceptio
   }
   if (refused.has(socket)) return
   refused.add(socket)
-  const [code, message, limit] = own(parserErrors, error.code ?? '') ?? [
+  const [code, message, limit] = ownValue(parserErrors, error.code ?? '') ?? [
     'MALFORMED_REQUEST',
     'This is not an HTTP/1.1 request.',
   ]

@@ -1,4 +1,4 @@
-import { invalidField, own, requireScope } from '@fusion-gateway/base'
+import { invalidField, ownValue, requireScope } from '@fusion-gateway/base'
 import { nullish, parseInput } from '@fusion-gateway/input'
 import type { Model } from '@fusion-gateway/prisma-trees'
 import SchemaBuilder, {
@@ -142,7 +142,7 @@ export class Filter<Values = FilterValues, M extends Model = Model> {
 
   private given(values: Values) {
     return [...this.fields].flatMap(([name, field]) => {
-      const value: unknown = own(values as object, name)
+      const value: unknown = ownValue(values as object, name)
       return value == null ? [] : [{ field, value }]
     })
   }

@@ -1,4 +1,4 @@
-import { own } from '@fusion-gateway/base'
+import { ownValue } from '@fusion-gateway/base'
 import type { Model } from '@fusion-gateway/prisma-trees'
 import { type Direction, type Order, type OrderBy, orderOf, type SortDirection } from '@fusion-gateway/prisma-trees'
 import SchemaBuilder, { type InputRef, type SchemaTypes } from '@pothos/core'
@@ -98,7 +98,7 @@ prototype.order = function order<M extends Model, Name extends string>(
       const unique = new Map<string, object>()
       for (const { field: name, direction } of [first ?? byDefault, ...(ties ?? [])]) {
         if (unique.has(name)) continue
-        const { orderBy } = own(fields, name as Name) as OrderField<M>
+        const { orderBy } = ownValue(fields, name as Name) as OrderField<M>
         unique.set(name, orderBy(direction === 'ASC' ? 'asc' : 'desc'))
       }
       return [...unique.values()]

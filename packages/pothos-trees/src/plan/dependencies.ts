@@ -1,4 +1,4 @@
-import { own } from '@fusion-gateway/base'
+import { ownValue } from '@fusion-gateway/base'
 import type { Model } from '@fusion-gateway/prisma-trees'
 import { Kind, type ValueNode } from 'graphql'
 import { metadataOf } from '../field-metadata.ts'
@@ -66,7 +66,7 @@ function rootIds({ field, node }: SelectedField): ((variables: Values) => readon
 /** The texts of an argument: of an id, or of a list of ids. Undefined if they are not known, as with a default. */
 function textsOf(value: ValueNode, variables: Values): readonly string[] | undefined {
   if (value.kind === Kind.VARIABLE) {
-    const sent = own(variables, value.name.value)
+    const sent = ownValue(variables, value.name.value)
     const list = Array.isArray(sent) ? sent : [sent]
     return list.every((id) => typeof id === 'string' || typeof id === 'number') ? list.map(String) : undefined
   }

@@ -1,4 +1,4 @@
-import { own } from '@fusion-gateway/base'
+import { ownValue } from '@fusion-gateway/base'
 import { type Branch, type Model, noBranches, type ReadPlan, type Relation } from '@fusion-gateway/prisma-trees'
 import { getArgumentValues } from 'graphql'
 import { metadataOf } from '../field-metadata.ts'
@@ -40,7 +40,7 @@ export function createPlanner({ fields, all }: Selection): (variables: Values, c
     if (variables.size > maxVariables) {
       return { fieldsOf: planFields(fields, values), branchesOf: () => noBranches }
     }
-    const key = [...variables].map((name) => own(values, name)).join()
+    const key = [...variables].map((name) => ownValue(values, name)).join()
     const known = kept.get(key) ?? { fieldsOf: planFields(fields, values), plan: undefined }
     kept.set(key, known)
     if (hasNestedLists) return planBranches(values, known.fieldsOf, context)

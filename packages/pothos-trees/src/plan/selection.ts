@@ -1,4 +1,4 @@
-import { own, type Scope } from '@fusion-gateway/base'
+import { ownValue, type Scope } from '@fusion-gateway/base'
 import type { Model } from '@fusion-gateway/prisma-trees'
 import {
   type DirectiveNode,
@@ -96,7 +96,7 @@ export function readSelection(
   ): SelectedField[] {
     size += 1
     if (!isObjectType(parent) && !isInterfaceType(parent)) return []
-    const field = own(parent.getFields(), node.name.value)
+    const field = ownValue(parent.getFields(), node.name.value)
     if (!field) return []
     const type = getNamedType(field.type)
     const selections = node.selectionSet ? read(type, node.selectionSet, none) : []
@@ -112,7 +112,7 @@ export function readSelection(
 
 /** Whether fields with these conditions are in the response, for the values of the variables. */
 export function isIncluded(conditions: readonly Condition[], values: Values): boolean {
-  return conditions.every(({ variable, is }) => (variable === undefined ? is : own(values, variable) === is))
+  return conditions.every(({ variable, is }) => (variable === undefined ? is : ownValue(values, variable) === is))
 }
 
 const modelKey = 'pothosPrismaModel'

@@ -1,4 +1,4 @@
-import { own } from '@fusion-gateway/base'
+import { ownValue } from '@fusion-gateway/base'
 import { type GraphQLField, type GraphQLSchema, isInterfaceType, isObjectType } from 'graphql'
 
 /**
@@ -23,7 +23,7 @@ export function fieldNamed(schema: GraphQLSchema, name: string): GraphQLField<un
   const [typeName = '', fieldName = '', ...rest] = name.split('.')
   const type = schema.getType(typeName)
   return rest.length === 0 && (isObjectType(type) || isInterfaceType(type))
-    ? own(type.getFields(), fieldName)
+    ? ownValue(type.getFields(), fieldName)
     : undefined
 }
 

@@ -1,4 +1,4 @@
-import { own } from '@fusion-gateway/base'
+import { ownValue } from '@fusion-gateway/base'
 import {
   DirectiveLocation,
   GraphQLDirective,
@@ -94,7 +94,7 @@ export function printSortedSchema(
       name,
       type: { loc },
     } of definition.fields ?? []) {
-      const field = own(fields, name.value)
+      const field = ownValue(fields, name.value)
       if (loc && field) added.push({ at: loc.end, directives: ofField(field, type) })
     }
   }

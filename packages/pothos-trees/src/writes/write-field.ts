@@ -1,5 +1,5 @@
 import type { FieldScope } from '@fusion-gateway/base'
-import { type FieldError, type FieldErrorCode, GatewayError, invalidInput, own } from '@fusion-gateway/base'
+import { type FieldError, type FieldErrorCode, GatewayError, invalidInput, ownValue } from '@fusion-gateway/base'
 import SchemaBuilder, {
   type InputFieldMap,
   type InputRef,
@@ -264,10 +264,11 @@ function requireRestrictions(
       for (const [index, item] of value.entries())
         check([...path, String(index)], item, node?.kind === Kind.LIST ? node.values[index] : node)
     } else
-      for (const name of namesIn(value, node)) check([...path, name], own(value as object, name), fieldOf(node, name))
+      for (const name of namesIn(value, node))
+        check([...path, name], ownValue(value as object, name), fieldOf(node, name))
   }
 
-  for (const name of [...fields, ...nullable]) check([name], own(input, name), fieldOf(argument, name))
+  for (const name of [...fields, ...nullable]) check([name], ownValue(input, name), fieldOf(argument, name))
   if (errors.length > 0) throw invalidInput(errors)
 }
 

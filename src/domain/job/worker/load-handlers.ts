@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
-import { OperatorError, own, recordOf } from '@fusion-gateway/base'
+import { OperatorError, ownValue, recordOf } from '@fusion-gateway/base'
 import { integer } from '@fusion-gateway/input'
 import { z } from 'zod'
 import { jobType } from '../job.input.ts'
@@ -107,7 +107,7 @@ function ofType<Value>(
   jobType: string,
 ): Value | undefined {
   if (typeof option !== 'object' || option === null) return option as Value | undefined
-  return own(option as Readonly<Record<string, Value>>, jobType)
+  return ownValue(option as Readonly<Record<string, Value>>, jobType)
 }
 
 /**

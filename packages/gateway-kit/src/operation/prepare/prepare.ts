@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Viewer } from '@fusion-gateway/auth'
-import { own, type Scope } from '@fusion-gateway/base'
+import { ownValue, type Scope } from '@fusion-gateway/base'
 import {
   createPlanner,
   type Dependencies,
@@ -86,7 +86,7 @@ function isSupported(value: ValueNode, type: GraphQLNamedType): boolean {
   return (
     isInputObjectType(type) &&
     value.fields.every((inputField) => {
-      const inputType = own(type.getFields(), inputField.name.value)?.type
+      const inputType = ownValue(type.getFields(), inputField.name.value)?.type
       return inputType !== undefined && isSupported(inputField.value, getNamedType(inputType))
     })
   )

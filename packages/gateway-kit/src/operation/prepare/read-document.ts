@@ -1,4 +1,4 @@
-import { own } from '@fusion-gateway/base'
+import { ownValue } from '@fusion-gateway/base'
 import { isIncluded, readSelection } from '@fusion-gateway/pothos-trees'
 import {
   type ASTVisitor,
@@ -88,7 +88,7 @@ const advice: Record<string, string> = {
 
 /** An error of the validation, which says what to do without a directive that is not supported. */
 function explainDirective(error: GraphQLError): GraphQLError {
-  const message = own(advice, error.message)
+  const message = ownValue(advice, error.message)
   return message === undefined ? error : new DocumentError(message, { nodes: error.nodes ?? null })
 }
 
