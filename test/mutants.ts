@@ -50,7 +50,7 @@ const groups: readonly Group[] = [
     rules: [
       // The tenant, in SQL and in Prisma's `where`. The parameter stays.
       [/"?(?:\w+\.)?tenant_app_id"? = (?:\$\d+|\$\{[\w.]+\}|due\.tenant_app_id)/g, (found) => `(${found} OR true)`],
-      [/"\$\{\w+(?:\(of\))?\.owner\}"(?: \|\| '')? = \$1/g, (found) => `(${found} OR true)`],
+      [/"\$\{\w+(?:\(\w+\))?\.owner\}"(?: \|\| '')? = \$1/g, (found) => `(${found} OR true)`],
       [/(?<=(?:where|where:|where =) \{ )tenantAppId(?:: [\w.]+)?, /g, removed],
       // Changes of jobs.
       [/(?:\w+\.)+tenantAppId === (?:viewer\.)?tenantAppId &&/g, removed],

@@ -15,7 +15,7 @@ import type { Sql } from './sql.ts'
 export async function sumOfTenants(
   sql: Sql,
   tenants: readonly unknown[][],
-  work: (tenantAppId: string, own: Sql) => Promise<number>,
+  work: (tenantAppId: string, sql: Sql) => Promise<number>,
 ): Promise<number> {
   let sum = 0
   const errors: unknown[] = []

@@ -160,7 +160,7 @@ export async function findByPlatform(sql: Sql, tenantAppId: string, wanted: read
   // Not the name: routers of a supergraph send platforms with spaces too.
   const keyOf = ({ platform, platformAccountId }: PlatformAccount) => JSON.stringify([platform, platformAccountId])
   const byKey = new Map(accounts.map((account) => [keyOf(account), account]))
-  return (of: PlatformAccount) => byKey.get(keyOf(of))
+  return (account: PlatformAccount) => byKey.get(keyOf(account))
 }
 
 const countOfUser = statement('SELECT count(*) FROM account WHERE tenant_app_id = $1 AND user_id = $2')

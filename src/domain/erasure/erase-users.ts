@@ -83,11 +83,11 @@ export async function findMentions(
   }: { readonly userId: string; readonly tenantAppId?: string; readonly texts: readonly string[] },
 ): Promise<Mention[]> {
   const tenants = (await sql.query(listTenants, [tenantAppId ?? null])).map(([id]) => String(id))
-  const names: Name[] = [{ id: userId, of: 'User' }]
+  const names: Name[] = [{ id: userId, model: 'User' }]
   for (const tenant of tenants) {
     for (const [, name] of await sql.query(readNames, [tenant, [userId]])) {
       const id = String(name)
-      if (id !== userId) names.push({ id, of: id.startsWith(accountIds.prefix) ? 'Account' : 'Profile' })
+      if (id !== userId) names.push({ id, model: id.startsWith(accountIds.prefix) ? 'Account' : 'Profile' })
     }
   }
   const mentions = await search(sql, { names, texts, tenants })
@@ -103,14 +103,14 @@ export async function findMentionsOfTenant(
   tenantAppId: string,
   texts: readonly string[],
 ): Promise<Mention[]> {
-  const mentions = await search(sql, { names: [{ id: tenantAppId, of: 'TenantApp' }], texts })
+  const mentions = await search(sql, { names: [{ id: tenantAppId, model: 'TenantApp' }], texts })
   return mentions.map((mention) => ({ ...mention, isKept: false }))
 }
 
 /** An id, and whose it is. */
 interface Name {
   readonly id: string
-  readonly of: Model
+  readonly model: Model
 }
 
 interface Search {
@@ -138,7 +138,7 @@ async function search(sql: Sql, { names, texts, tenants }: Search): Promise<Omit
   /** What is looked for in a column: texts, a regular expression, and patterns of LIKE. */
   function searchedIn(column: string): Parameter[] {
     const model = columnsOfIds.get(column)
-    const ids = names.filter(({ of }) => model === undefined || model === of).map(({ id }) => id)
+    const ids = names.filter((name) => model === undefined || model === name.model).map(({ id }) => id)
     const all = [...new Set([...ids, ...texts])]
     const pattern = all.map((name) => patternOf(name, isWord(name))).join('|')
     return [all, pattern, all.map((name) => likePatternOf(name, isWord(name)))]

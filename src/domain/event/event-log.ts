@@ -244,12 +244,12 @@ export function createEventLog({ sql, model, driver }: Pick<Database, 'sql' | 'm
      */
     async removeOlderThan(days: number): Promise<number> {
       if (!sql.allAnswer) return 0
-      return sumOfTenants(sql, await sql.query(listTenants), (tenantAppId, own) =>
+      return sumOfTenants(sql, await sql.query(listTenants), (tenantAppId, sql) =>
         sumOfBatches(maxEvents, async () => {
-          const [[last, count] = []] = await own.query(findOld, [tenantAppId, String(days)])
+          const [[last, count] = []] = await sql.query(findOld, [tenantAppId, String(days)])
           if (last === null) return 0
           await sql.execute(noteRemoved, [tenantAppId, String(last)])
-          await own.execute(remove, [tenantAppId, String(days), String(last)])
+          await sql.execute(remove, [tenantAppId, String(days), String(last)])
           return Number(count)
         }),
       )

@@ -28,8 +28,8 @@ const tables = ['operation_usage', 'field_usage'].map((table) => ({
 
 export async function removeOldUsage({ sql }: Pick<Database, 'sql'>, days: number): Promise<void> {
   for (const { list, remove } of tables) {
-    await sumOfTenants(sql, await sql.list(list, [String(days)]), (tenantAppId, own) =>
-      sumOfBatches(batchSize, () => own.execute(remove, [String(days), tenantAppId])),
+    await sumOfTenants(sql, await sql.list(list, [String(days)]), (tenantAppId, sql) =>
+      sumOfBatches(batchSize, () => sql.execute(remove, [String(days), tenantAppId])),
     )
   }
 }

@@ -115,7 +115,7 @@ async function checkAddress({ viewer, webhooks }: Context, { url }: CheckedInput
  */
 export async function createWebhook(context: Context, input: z.input<typeof newWebhook>): Promise<WebhookSecret> {
   const { viewer, sql, db } = context
-  const given = parseInput(newWebhook, input)
+  const checked = parseInput(newWebhook, input)
   const secrets = requireSecrets(context)
   const { tenantAppId } = viewer
   const keyId = await requireKey(context)
@@ -127,7 +127,7 @@ export async function createWebhook(context: Context, input: z.input<typeof newW
   const secret = generateSecret()
   const webhook = await db.webhook.create({
     data: {
-      ...given,
+      ...checked,
       id,
       cursor: await completeOf(context, tenantAppId),
       keyId,

@@ -25,13 +25,13 @@ const rememberedMilliseconds = 60_000
 /** A longer token does not fit into the headers of a request. */
 const maxLength = 16_384
 
-export function createTokenVerifier(own: AccessTokens, trusted: readonly TrustedIssuer[]) {
+export function createTokenVerifier(accessTokens: AccessTokens, trusted: readonly TrustedIssuer[]) {
   const verified = new LRUCache<string, VerifiedToken>({ max: maxTokens, ttl: rememberedMilliseconds })
 
   async function verify(token: string): Promise<VerifiedToken> {
     const claims = decodeJwt(token)
-    if (claims.iss === own.issuer) {
-      const { tenantAppId, keyId, ...content } = await own.verify(token)
+    if (claims.iss === accessTokens.issuer) {
+      const { tenantAppId, keyId, ...content } = await accessTokens.verify(token)
       return { ...content, issuedBy: { kind: 'key', tenantAppId, keyId } }
     }
     const issuer = trusted.find((candidate) => candidate.issuer === claims.iss && isFor(claims, candidate.audience))

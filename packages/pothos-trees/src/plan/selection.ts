@@ -39,7 +39,7 @@ export interface SelectedField {
 /** A field is selected if the variable has the value, or the literal is true. */
 export interface Condition {
   readonly variable?: string
-  readonly is: boolean
+  readonly value: boolean
 }
 
 /**
@@ -112,7 +112,9 @@ export function readSelection(
 
 /** Whether fields with these conditions are in the response, for the values of the variables. */
 export function isIncluded(conditions: readonly Condition[], values: Values): boolean {
-  return conditions.every(({ variable, is }) => (variable === undefined ? is : ownValue(values, variable) === is))
+  return conditions.every(({ variable, value: is }) =>
+    variable === undefined ? is : ownValue(values, variable) === is,
+  )
 }
 
 const modelKey = 'pothosPrismaModel'
@@ -142,14 +144,14 @@ function conditionsOf(directives: readonly DirectiveNode[] = []): Condition[] {
   return directives.flatMap(({ name, arguments: [argument] = [] }): Condition[] => {
     if (name.value !== 'skip' && name.value !== 'include') return []
     const wanted = name.value === 'include'
-    if (argument?.value.kind === Kind.VARIABLE) return [{ variable: argument.value.name.value, is: wanted }]
+    if (argument?.value.kind === Kind.VARIABLE) return [{ variable: argument.value.name.value, value: wanted }]
     const literal = argument?.value.kind === Kind.BOOLEAN && argument.value.value
-    return [{ is: literal === wanted }]
+    return [{ value: literal === wanted }]
   })
 }
 
-function includesCondition(conditions: readonly Condition[], { variable, is }: Condition): boolean {
-  return conditions.some((known) => known.variable === variable && known.is === is)
+function includesCondition(conditions: readonly Condition[], { variable, value: is }: Condition): boolean {
+  return conditions.some((known) => known.variable === variable && known.value === is)
 }
 
 function hasAny(list: readonly unknown[] | undefined): boolean {

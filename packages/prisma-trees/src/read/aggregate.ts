@@ -58,10 +58,10 @@ interface Value {
  *
  * @throws Error for an argument that is not supported, or groups without `take`, because an owner can have any number
  */
-export function aggregateText(model: DataModel, of: Model, owned: Ownership, args: AggregateArguments) {
-  const table = model(of)
+export function aggregateText(model: DataModel, modelName: Model, owned: Ownership, args: AggregateArguments) {
+  const table = model(modelName)
   const { by, where = {}, orderBy = [], take, ...numbers } = args
-  const what = `${by === undefined ? 'aggregate' : 'groupBy'} of ${of}`
+  const what = `${by === undefined ? 'aggregate' : 'groupBy'} of ${modelName}`
   const names = Object.keys(functions) as Name[]
   requireNames(numbers, names, what)
   const groups = [by ?? []].flat().map((field) => ({ path: [field], ...fieldValue(table, field) }))
@@ -73,7 +73,7 @@ export function aggregateText(model: DataModel, of: Model, owned: Ownership, arg
   })
   const values = [...groups, ...selected]
   const listOf = (of: readonly Value[]) => of.map(({ expression }) => expression).join(', ')
-  const { parts, parameters, parameter } = createClause(model, of, owned, where)
+  const { parts, parameters, parameter } = createClause(model, modelName, owned, where)
   let text = `SELECT ${listOf(values)} FROM "${table.name}" WHERE ${parts.join(' AND ')}`
   if (by !== undefined) {
     if (take === undefined || groups.length === 0) throw new Error(`${what} needs the arguments \`by\` and \`take\``)

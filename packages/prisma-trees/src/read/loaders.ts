@@ -113,8 +113,8 @@ const maxObjects = 16
 type Cache = Map<string, unknown>
 
 /** Creates the reads of one request: a DataLoader for each relation that is loaded. */
-export function createLoaders(sql: Sql, reads: Reads, owner: Owner, given: Partial<ReadLimits> = {}): Loaders {
-  return new LoadersBelow(new RequestReads(sql, reads, owner, { ...noLimits, ...given }), noBranches)
+export function createLoaders(sql: Sql, reads: Reads, owner: Owner, limits: Partial<ReadLimits> = {}): Loaders {
+  return new LoadersBelow(new RequestReads(sql, reads, owner, { ...noLimits, ...limits }), noBranches)
 }
 
 /** What a request reads, and what it has read. Requests are many, so it is one object, and its maps are made late. */

@@ -37,11 +37,11 @@ export type SortDirection = 'asc' | 'desc'
  *
  * @throws Error for an order that no list can be paged in
  */
-export function orderOf(model: DataModel, of: Model, orderBy: object): Order {
+export function orderOf(model: DataModel, modelName: Model, orderBy: object): Order {
   const orders = [orderBy]
     .flat()
     .flatMap((fields) => Object.entries(fields))
-    .flatMap(([field, sort]) => (sort === undefined ? [] : [orderByField(model(of), field, sort)]))
+    .flatMap(([field, sort]) => (sort === undefined ? [] : [orderByField(model(modelName), field, sort)]))
   const last = orders.at(-1)
   const isById = last?.field === 'id' && last.direction === orders[0]?.direction
   const [first, ...ties] = isById && orders.length > 1 ? orders.slice(0, -1) : orders

@@ -118,8 +118,8 @@ export class Reads {
     return this.readTree(sql, root, branches, onReceived)
   }
 
-  private statementOf(text: string, of: Model, where: object): Statement {
-    const { isComposed, hasSearchedText } = traitsOf(this.model, of, where)
+  private statementOf(text: string, modelName: Model, where: object): Statement {
+    const { isComposed, hasSearchedText } = traitsOf(this.model, modelName, where)
     return { ...(isComposed ? { text } : statement(text)), isPlannedForValues: hasSearchedText }
   }
 
@@ -214,7 +214,8 @@ export class Reads {
     const owned = this.ownershipOf(owner)
     const readValue = async ({ text, parameters }: ReturnType<typeof estimateText>) =>
       (await sql.query({ text }, parameters))[0]?.[0]
-    const planned = async (of: object) => rowsOfPlan(await readValue(estimateText(this.model, modelName, owned, of)))
+    const planned = async (where: object) =>
+      rowsOfPlan(await readValue(estimateText(this.model, modelName, owned, where)))
     const counted = Number(await readValue(ownRowsText(this.model, modelName, owned)))
     const share = counted > maxCounted ? await readValue(shareText(this.model, modelName, owner.id)) : counted
     if (share === null || share === undefined) return null

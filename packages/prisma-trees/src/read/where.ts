@@ -47,8 +47,8 @@ interface ClauseOptions {
   readonly isJoin?: boolean
 }
 
-export function traitsOf(model: DataModel, of: Model, where: object): Traits {
-  return readWhere(model, of, where)
+export function traitsOf(model: DataModel, modelName: Model, where: object): Traits {
+  return readWhere(model, modelName, where)
 }
 
 /**
@@ -101,16 +101,16 @@ const none: ReadWhere = { ...traitsIn([]), model: undefined, conditions: [] }
 const read = new WeakMap<object, ReadWhere>()
 
 /** Reads a `where`: once, unless the same object is given for several models. */
-function readWhere(model: DataModel, of: Model, where: object): ReadWhere {
+function readWhere(model: DataModel, modelName: Model, where: object): ReadWhere {
   if (isEmpty(where)) return none
   const known = read.get(where)
-  if (known?.model === of) return known
-  const conditions = [...conditionsIn(model, model(of), where)]
+  if (known?.model === modelName) return known
+  const conditions = [...conditionsIn(model, model(modelName), where)]
   const names = conditions.flatMap(({ name }) => name ?? [])
   const traits = traitsIn(conditions)
   const result = {
     ...traits,
-    model: of,
+    model: modelName,
     conditions,
     isComposed: traits.isComposed || new Set(names).size < names.length,
   }
@@ -406,8 +406,8 @@ function searchIn(table: Table, alternatives: readonly object[]): Condition | un
  * Selects the rows that a `where` does not select: it is false for them, or unknown because a value is null. In SQL and
  * in Prisma, NOT selects the former only.
  */
-export function unmet(model: DataModel, of: Model, where: object): object {
-  return rowsWhere(model(of), where, 'not true')
+export function unmet(model: DataModel, modelName: Model, where: object): object {
+  return rowsWhere(model(modelName), where, 'not true')
 }
 
 const opposites = { true: 'false', false: 'true', 'not true': 'not false', 'not false': 'not true' } as const

@@ -94,9 +94,9 @@ export class JobStore {
   async findStopped(keys: readonly JobKey[]): Promise<(JobKey & { readonly isCancelled: boolean })[]> {
     const sql = this.#sql
     const ofServers = [...Map.groupBy(keys, ({ tenantAppId }) => sql.nodeOf(tenantAppId)).values()]
-    const find = (own: readonly JobKey[]) => {
-      const tenants = [...new Set(own.map(({ tenantAppId }) => tenantAppId))]
-      return sql.of(tenants[0] ?? '').query(this.#table.findStopped, [tenants, own.map(({ id }) => id)])
+    const find = (keysOfServer: readonly JobKey[]) => {
+      const tenants = [...new Set(keysOfServer.map(({ tenantAppId }) => tenantAppId))]
+      return sql.of(tenants[0] ?? '').query(this.#table.findStopped, [tenants, keysOfServer.map(({ id }) => id)])
     }
     const results = await Promise.allSettled(ofServers.map(find))
     const [first] = results
@@ -193,8 +193,8 @@ export class JobStore {
   /** Fails the attempts whose lease has expired, at most 500 of each tenant. Returns how many. */
   async failExpired(failure: Failure): Promise<number> {
     const { listExpired, failExpired, backoff, metrics } = this.#table
-    const failed = await sumOfTenants(this.#sql, await this.#sql.list(listExpired), (tenantAppId, own) =>
-      own.execute(failExpired, [tenantAppId, ...failureParameters(failure, backoff)]),
+    const failed = await sumOfTenants(this.#sql, await this.#sql.list(listExpired), (tenantAppId, sql) =>
+      sql.execute(failExpired, [tenantAppId, ...failureParameters(failure, backoff)]),
     )
     metrics.jobAttempts.inc({ outcome: 'lease_lost' }, failed)
     return failed

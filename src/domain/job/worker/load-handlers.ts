@@ -83,8 +83,8 @@ function readHandlerOptions(
   jobTypes: readonly string[],
 ): (jobType: string) => HandlerLimits {
   const isOption = (name: string) => Object.hasOwn(optionsRule.shape, name) && !jobTypes.includes(name)
-  const given = recordOf(Object.entries(exported).filter(([name]) => isOption(name)))
-  const { data, error } = optionsRule.safeParse(given)
+  const exportedOptions = recordOf(Object.entries(exported).filter(([name]) => isOption(name)))
+  const { data, error } = optionsRule.safeParse(exportedOptions)
   if (error) throw new OperatorError(`${file}: ${String(error.issues[0]?.path[0])} ${error.issues[0]?.message}.`)
   for (const [name, value] of Object.entries(data)) {
     const unknown = Object.keys(Object(value)).find((type) => !jobTypes.includes(type))

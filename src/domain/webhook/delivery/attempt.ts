@@ -135,8 +135,8 @@ function notSent(error: string): SendResult {
   return { isAccepted: false, status: null, error: error.slice(0, maxErrorLength), retryAfterSeconds: undefined }
 }
 
-function ended(status: AttemptEnd['status'], given: Partial<AttemptEnd> = {}): AttemptEnd {
-  return { responseStatus: null, error: null, delaySeconds: null, isFree: false, ...given, status }
+function ended(status: AttemptEnd['status'], others: Partial<AttemptEnd> = {}): AttemptEnd {
+  return { responseStatus: null, error: null, delaySeconds: null, isFree: false, ...others, status }
 }
 
 /** The end of an attempt in which the endpoint was not asked. */

@@ -74,9 +74,9 @@ export function createDeliveryStore(sql: Sql) {
       const read = await sumOfTenants(
         sql,
         served.map((tenantAppId) => [tenantAppId]),
-        async (tenantAppId, own) => {
-          if (own.nodes.length > 0) return own.transact((transaction) => fanOutOnNode(transaction, tenantAppId))
-          const [[count] = []] = await own.query(statements.fanOut, [tenantAppId])
+        async (tenantAppId, sql) => {
+          if (sql.nodes.length > 0) return sql.transact((transaction) => fanOutOnNode(transaction, tenantAppId))
+          const [[count] = []] = await sql.query(statements.fanOut, [tenantAppId])
           return Number(count)
         },
       )
@@ -94,8 +94,8 @@ export function createDeliveryStore(sql: Sql) {
     },
     /** Makes deliveries due again whose lease has expired, at most 500 of each tenant. */
     releaseExpired: async () =>
-      sumOfTenants(sql, await sql.list(statements.listExpired), (tenantAppId, own) =>
-        own.execute(statements.releaseExpired, [tenantAppId]),
+      sumOfTenants(sql, await sql.list(statements.listExpired), (tenantAppId, sql) =>
+        sql.execute(statements.releaseExpired, [tenantAppId]),
       ),
     nodeOf: (tenantAppId: string) => sql.nodeOf(tenantAppId),
     /** Records the ends of attempts, by tenant. Those of the tenants before one that fails are recorded. */
@@ -109,9 +109,9 @@ export function createDeliveryStore(sql: Sql) {
     noteSuccess: (webhook: WebhookKey) => sql.of(webhook.tenantAppId).execute(statements.noteSuccess, keyOf(webhook)),
     /** Notes a failed attempt. Returns whether all attempts of the last five days have failed. */
     async noteFailure(webhook: WebhookKey): Promise<boolean> {
-      const own = sql.of(webhook.tenantAppId)
-      if ((await own.execute(statements.noteFailure, keyOf(webhook))) > 0) return false
-      return (await own.query(statements.hasFailedTooLong, keyOf(webhook))).length > 0
+      const sqlOfTenant = sql.of(webhook.tenantAppId)
+      if ((await sqlOfTenant.execute(statements.noteFailure, keyOf(webhook))) > 0) return false
+      return (await sqlOfTenant.query(statements.hasFailedTooLong, keyOf(webhook))).length > 0
     },
     /** Sends nothing to an endpoint for some seconds: to all webhooks of the tenant that have its URL. */
     pause: ({ tenantAppId, url }: ClaimedDelivery['webhook'], seconds: number) =>
@@ -123,8 +123,8 @@ export function createDeliveryStore(sql: Sql) {
       while ((await sql.of(webhook.tenantAppId).execute(statements.removeOf, keyOf(webhook))) > 0);
     },
     removeOld: async (): Promise<number> =>
-      sumOfTenants(sql, await sql.query(statements.listRemoved), (tenantAppId, own) =>
-        sumOfBatches(statements.pageSize, () => own.execute(statements.removeOld, [tenantAppId])),
+      sumOfTenants(sql, await sql.query(statements.listRemoved), (tenantAppId, sql) =>
+        sumOfBatches(statements.pageSize, () => sql.execute(statements.removeOld, [tenantAppId])),
       ),
   }
 }

@@ -45,8 +45,8 @@ function firstErrorOfLarge(
     if (!Object.hasOwn(variables, name) || !isInputType(type)) continue
     try {
       coerceInputValue(ownValue(variables, name), type, (path, _value, error) => {
-        const at = [name, ...path].join('.')
-        throw new GraphQLError(`Variable "$${name}" got an invalid value at "${at}"; ${error.message}`, {
+        const place = [name, ...path].join('.')
+        throw new GraphQLError(`Variable "$${name}" got an invalid value at "${place}"; ${error.message}`, {
           nodes: definition,
         })
       })

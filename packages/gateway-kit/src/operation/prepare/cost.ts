@@ -204,8 +204,8 @@ class CostCalculation {
     }
     const [name, ...path] = metadataOf(field).cost?.page?.split('.') ?? []
     if (name === undefined) return undefined
-    const given = this.argument(node, name) as object | null | undefined
-    const size = path.reduce<unknown>((value, key) => ownValue(value as object | null | undefined, key), given)
+    const outer = this.argument(node, name) as object | null | undefined
+    const size = path.reduce<unknown>((value, key) => ownValue(value as object | null | undefined, key), outer)
     if (typeof size === 'object' && size !== null) return Math.max(1, Math.min([size].flat().length, maxPageSize))
     return size == null ? undefined : toPageSize(size)
   }
