@@ -9,7 +9,7 @@ export {
   type Side,
 } from './lists/connection.ts'
 export type { CursorFormat, CursorParts } from './lists/cursor.ts'
-export { withText } from './lists/filter-fields.ts'
+export { equalTo, oneOf, withText } from './lists/filter-fields.ts'
 export { choiceArguments, costOfList, type List, readListArguments } from './lists/list.ts'
 export { listArgs, listCost, listQuery } from './lists/related-list.ts'
 export { plannedLoaders } from './lists/related-rows.ts'

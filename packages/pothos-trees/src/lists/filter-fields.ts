@@ -218,3 +218,13 @@ export function withText<const Field extends string>(text: string, ...fields: re
   const contains = { contains: text, mode: 'insensitive' } as const
   return { OR: fields.map((field) => ({ [field]: contains }) as Readonly<Record<Field, typeof contains>>) }
 }
+
+/** Selects the rows whose field has the value. */
+export function equalTo<const Field extends string>(field: Field) {
+  return <Value>(value: Value) => ({ [field]: value }) as Readonly<Record<Field, Value>>
+}
+
+/** Selects the rows whose field has one of the values. */
+export function oneOf<const Field extends string>(field: Field) {
+  return <Value>(values: Value[]) => ({ [field]: { in: values } }) as Readonly<Record<Field, { in: Value[] }>>
+}
