@@ -151,8 +151,7 @@ export function maskErrors(introspection: boolean, hasOthers: boolean): Step {
     try {
       const results = await next()
       const { state } = run.document ?? {}
-      const noted = state ? noteRefusals(results, state.refusal) : results
-      run.results = state && !introspection ? resultsWithoutNames(noted) : noted
+      run.results = state ? changed(results, (result) => shownResult(result, state.refusal, introspection)) : results
       run.shown = hasOthers ? WrittenResult.toObject(run.results) : run.results
       return run.shown
     } catch (error) {
@@ -163,6 +162,12 @@ export function maskErrors(introspection: boolean, hasOthers: boolean): Step {
 }
 
 const failed = 'The operation has failed.'
+
+/** A result whose refusals are noted, and whose errors reveal no names of the schema if it may not be introspected. */
+function shownResult(result: ExecutionResult, refusal: Refusal, introspection: boolean): ExecutionResult {
+  for (const error of result.errors ?? []) refusal.note(error)
+  return introspection || !result.errors ? result : { ...result, errors: result.errors.map(withoutNames) }
+}
 
 /** Counts who requests what, how long it takes, and whether it fails. */
 export function countUsage(usage: UsageRecorder): Step {
@@ -302,25 +307,16 @@ export function startSubscriptions(subscribe: Subscribe): Step {
   }
 }
 
-/** The same results. The limits that have refused parts of them are noted when they are sent. */
-function noteRefusals(results: Results, refusal: Refusal): Results {
-  if (Symbol.asyncIterator in results) return noteEach(results, refusal)
-  for (const error of results.errors ?? []) refusal.note(error)
-  return results
+/** The result, or each result of a subscription when it is sent, as `change` returns it. */
+function changed(results: Results, change: (result: ExecutionResult) => ExecutionResult): Results {
+  return Symbol.asyncIterator in results ? changeEach(results, change) : change(results)
 }
 
-async function* noteEach(results: AsyncIterable<ExecutionResult>, refusal: Refusal) {
-  for await (const result of results) yield noteRefusals(result, refusal) as ExecutionResult
-}
-
-/** Results whose errors reveal no names of the schema. Used where the schema may not be introspected. */
-function resultsWithoutNames(results: Results): Results {
-  if (Symbol.asyncIterator in results) return eachWithoutNames(results)
-  return results.errors ? { ...results, errors: results.errors.map(withoutNames) } : results
-}
-
-async function* eachWithoutNames(results: AsyncIterable<ExecutionResult>) {
-  for await (const result of results) yield resultsWithoutNames(result) as ExecutionResult
+async function* changeEach(
+  results: AsyncIterable<ExecutionResult>,
+  change: (result: ExecutionResult) => ExecutionResult,
+) {
+  for await (const result of results) yield change(result)
 }
 
 /**
