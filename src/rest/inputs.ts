@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type FieldError, GatewayError, invalidField, invalidInput, ownValue } from '@fusion-gateway/base'
+import { type FieldError, GatewayError, invalidField, invalidInput, isObject, ownValue } from '@fusion-gateway/base'
 import { maxPageSize } from '@fusion-gateway/prisma-trees'
 import type { RouteInput } from './route.ts'
 
 /** @throws GatewayError MALFORMED_REQUEST if there is no body, BAD_USER_INPUT if it is not an object */
 export function readObject({ body }: RouteInput): Record<string, unknown> {
-  if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body as Record<string, unknown>
+  if (isObject(body)) return body
   if (body === undefined) throw new GatewayError('MALFORMED_REQUEST', 'The request has no body. Send a JSON object.')
   throw invalidField('body', 'INVALID_TYPE', 'must be a JSON object')
 }

@@ -215,11 +215,10 @@ function ignoredParametersOf({ url, query }: FastifyRequest, { parameters }: Rou
   if (!url.includes('?')) return ''
   const known = new Set(parameters.filter((one) => one.in === 'query').map(({ name }) => name))
   const ignored = Object.keys(query as object).filter((name) => !known.has(name))
-  return ignored.map(encodeParameter).join(', ').slice(0, maxIgnoredLength)
-}
-
-function encodeParameter(name: string): string {
-  return encodeURIComponent(name.toWellFormed())
+  return ignored
+    .map((name) => encodeURIComponent(name.toWellFormed()))
+    .join(', ')
+    .slice(0, maxIgnoredLength)
 }
 
 function bodyOf({ listKey }: Route, { shape }: StoredOperation, value: unknown): string {

@@ -18,3 +18,8 @@ export function recordOf<Value>(entries: Iterable<readonly [string, Value]>): Re
   for (const [name, value] of entries) record[name] = value
   return record
 }
+
+/** Whether a value is an object of JSON, and no list. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,4 +1,4 @@
-import { type FieldError, type FieldErrorCode, invalidInput } from '@fusion-gateway/base'
+import { type FieldError, type FieldErrorCode, invalidInput, isObject } from '@fusion-gateway/base'
 import { isPossibleId, isStorableText, isStorableTime } from '@fusion-gateway/sql'
 import { z } from 'zod'
 import { hasProtoKey, isShallow } from './json.ts'
@@ -150,10 +150,7 @@ export function nullish<Shape extends z.ZodRawShape>(shape: Shape) {
 type JsonObject = Record<string, unknown>
 
 /** A JSON object that is passed on unchanged. */
-const jsonObject = z.custom<JsonObject>(
-  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-  'must be a JSON object',
-)
+const jsonObject = z.custom<JsonObject>(isObject, 'must be a JSON object')
 
 /** A JSON object that a row stores, of at most `max` KiB. */
 export function storedObject(max: number) {

@@ -46,24 +46,16 @@ export interface Waits {
   milliseconds: number
 }
 
-function beginWait(waits: Waits): void {
-  if (waits.pending === 0) waits.since = performance.now()
-  waits.pending += 1
-}
-
-function endWait(waits: Waits): void {
-  waits.pending -= 1
-  if (waits.pending === 0) waits.milliseconds += performance.now() - waits.since
-}
-
 /** Waits for work, and counts the time as waiting. */
 export async function waitFor<Result>({ waits }: RequestDatabase, work: () => Promise<Result>): Promise<Result> {
   if (!waits) return work()
-  beginWait(waits)
+  if (waits.pending === 0) waits.since = performance.now()
+  waits.pending += 1
   try {
     return await work()
   } finally {
-    endWait(waits)
+    waits.pending -= 1
+    if (waits.pending === 0) waits.milliseconds += performance.now() - waits.since
   }
 }
 

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import { GatewayError, recordOf, type Scope } from '@fusion-gateway/base'
 import type { Context } from '@fusion-gateway/gateway-kit'
 import {
@@ -152,7 +153,7 @@ class LivePage {
     const lists = fields.flatMap(([, value]) => (isRows(value) ? [value] : []))
     const hashes = this.order.map((_, at) => hash('sha256', JSON.stringify(lists.map((rows) => rows[at])), 'base64'))
     const isChanged = this.order.map((id, at) => this.hashes.get(id) !== hashes[at])
-    const isSame = !isChanged.includes(true) && isEqual(this.ids, this.order)
+    const isSame = !isChanged.includes(true) && isDeepStrictEqual(this.ids, this.order)
     this.ids = this.order
     this.hashes = new Map(this.order.map((id, at) => [id, hashes[at] as string]))
     if (isSame) return undefined
@@ -168,10 +169,6 @@ class LivePage {
 
 function isRows(value: unknown): value is object[] {
   return Array.isArray(value) && typeof value[0] === 'object'
-}
-
-function isEqual(one: readonly string[] | undefined, other: readonly string[]): boolean {
-  return one?.length === other.length && one.every((id, at) => id === other[at])
 }
 
 /** The errors of the rows that are sent, at the places that these have then. */

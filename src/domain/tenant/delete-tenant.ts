@@ -14,13 +14,11 @@ const deletedWithOthers: readonly Model[] = ['Profile', 'EmailRecord', 'ApiKey']
 const pageSize = 500
 
 /** The models whose rows are deleted page by page, those that refer to others first. */
-const models = childrenFirst((Object.keys(tables) as Model[]).filter(isOfTenants)).filter(
-  (model) => !deletedWithOthers.includes(model),
-)
-
-function isOfTenants(model: Model): boolean {
-  return dataModel(model).columns.some(({ column }) => column === 'tenant_app_id')
-}
+const models = childrenFirst(
+  (Object.keys(tables) as Model[]).filter((model) =>
+    dataModel(model).columns.some(({ column }) => column === 'tenant_app_id'),
+  ),
+).filter((model) => !deletedWithOthers.includes(model))
 
 function childrenFirst(all: readonly Model[]): Model[] {
   const sorted = new Set<Model>()

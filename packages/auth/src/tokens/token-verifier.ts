@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { decodeJwt, errors, type JWTPayload } from 'jose'
+import { decodeJwt, errors } from 'jose'
 import { LRUCache } from 'lru-cache'
 import type { Viewer } from '../viewer.ts'
 import { type AccessTokens, clockToleranceSeconds, invalidToken } from './access-tokens.ts'
@@ -34,7 +34,7 @@ export function createTokenVerifier(accessTokens: AccessTokens, trusted: readonl
       const { tenantAppId, keyId, ...content } = await accessTokens.verify(token)
       return { ...content, issuedBy: { kind: 'key', tenantAppId, keyId } }
     }
-    const issuer = trusted.find((candidate) => candidate.issuer === claims.iss && isFor(claims, candidate.audience))
+    const issuer = trusted.find((one) => one.issuer === claims.iss && [claims.aud].flat().includes(one.audience))
     if (!issuer) throw invalidToken()
     const { holder, ...content } = await issuer.verify(token)
     return { ...content, issuedBy: { kind: 'trusted', holder } }
@@ -59,8 +59,4 @@ export function createTokenVerifier(accessTokens: AccessTokens, trusted: readonl
       return found
     },
   }
-}
-
-function isFor({ aud }: JWTPayload, audience: string): boolean {
-  return [aud].flat().includes(audience)
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { GatewayError } from '@fusion-gateway/base'
+import { GatewayError, isObject } from '@fusion-gateway/base'
 import { excessOf, problemOfNumbers } from '@fusion-gateway/input'
 import type { Logger } from '@fusion-gateway/telemetry'
 import type { FastifyRequest } from 'fastify'
@@ -120,10 +120,6 @@ function parseJson(value: unknown, name: string): unknown {
   const problem = problemOfNumbers(String(value))
   if (problem !== undefined) throw new GatewayError('BAD_USER_INPUT', `${name} ${problem}.`)
   return parsed
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function malformed(message: string): GatewayError {

@@ -1,4 +1,4 @@
-import { GatewayError } from '@fusion-gateway/base'
+import { GatewayError, isObject } from '@fusion-gateway/base'
 import type { DocumentRequest, Operations, Services } from '@fusion-gateway/gateway-kit'
 import {
   type GraphQLParams,
@@ -181,8 +181,4 @@ function noSubscription(): GatewayError {
   const message =
     'A subscription cannot be part of a batch. Send it in a request of its own, and accept text/event-stream.'
   return new GatewayError('NOT_ACCEPTABLE', message)
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

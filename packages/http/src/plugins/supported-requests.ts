@@ -147,17 +147,13 @@ function hasOptionalContentType({ method, headers }: FastifyRequest): boolean {
   return method === 'GET' && headers['content-type'] === undefined
 }
 
-/** Windows programs write a byte-order mark in front of UTF-8. */
-function withoutMark(text: string): string {
-  return text.startsWith('\ufeff') ? text.slice(1) : text
-}
-
 function parseJson(body: Buffer): unknown {
   if (body.length === 0) return undefined
   // Decoding would silently replace bytes that are not UTF-8, and the gateway would store a text that the client has
   // not sent.
   if (!isUtf8(body)) throw new GatewayError('MALFORMED_REQUEST', 'The body is not UTF-8.')
-  const text = withoutMark(body.toString('utf8'))
+  // Editors of Windows begin a text with a byte order mark.
+  const text = body.toString('utf8').replace(/^\ufeff/, '')
   let value: unknown
   try {
     value = JSON.parse(text)

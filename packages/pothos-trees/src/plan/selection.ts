@@ -77,7 +77,9 @@ export function readSelection(
     return selections.flatMap((selection): SelectedField[] => {
       hasDirectives ||= hasAny(selection.directives)
       // Fields below the same fragments share their conditions.
-      const added = conditionsOf(selection.directives).filter((condition) => !includesCondition(around, condition))
+      const added = conditionsOf(selection.directives).filter(
+        (added) => !around.some(({ variable, value }) => variable === added.variable && value === added.value),
+      )
       const conditions = added.length > 0 ? [...around, ...added] : around
       if (selection.kind === Kind.FIELD) return readField(type, selection, conditions)
       const { typeCondition, selectionSet } =
@@ -112,9 +114,7 @@ export function readSelection(
 
 /** Whether fields with these conditions are in the response, for the values of the variables. */
 export function isIncluded(conditions: readonly Condition[], values: Values): boolean {
-  return conditions.every(({ variable, value: is }) =>
-    variable === undefined ? is : ownValue(values, variable) === is,
-  )
+  return conditions.every(({ variable, value }) => (variable ? ownValue(values, variable) === value : value))
 }
 
 const modelKey = 'pothosPrismaModel'
@@ -148,10 +148,6 @@ function conditionsOf(directives: readonly DirectiveNode[] = []): Condition[] {
     const literal = argument?.value.kind === Kind.BOOLEAN && argument.value.value
     return [{ value: literal === wanted }]
   })
-}
-
-function includesCondition(conditions: readonly Condition[], { variable, value: is }: Condition): boolean {
-  return conditions.some((known) => known.variable === variable && known.value === is)
 }
 
 function hasAny(list: readonly unknown[] | undefined): boolean {

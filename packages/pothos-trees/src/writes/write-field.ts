@@ -1,5 +1,12 @@
-import type { FieldScope } from '@fusion-gateway/base'
-import { type FieldError, type FieldErrorCode, GatewayError, invalidInput, ownValue } from '@fusion-gateway/base'
+import {
+  type FieldError,
+  type FieldErrorCode,
+  type FieldScope,
+  GatewayError,
+  invalidInput,
+  isObject,
+  ownValue,
+} from '@fusion-gateway/base'
 import SchemaBuilder, {
   type InputFieldMap,
   type InputRef,
@@ -295,7 +302,7 @@ export function withNulls<Input>(
 /** The fields of an object that have a value, or a variable in the document. */
 function namesIn(value: unknown, node: ValueNode | undefined): ReadonlySet<string> {
   const named = node?.kind === Kind.OBJECT ? node.fields.map(({ name }) => name.value) : []
-  const given = typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.keys(value) : []
+  const given = isObject(value) ? Object.keys(value) : []
   return new Set([...named, ...given])
 }
 

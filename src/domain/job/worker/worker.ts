@@ -48,7 +48,8 @@ export function startWorker(options: WorkerOptions) {
     for (const lease of claimed.map(leaseOf)) {
       const handler = handlers.get(lease.job.jobType ?? '')
       if (!handler) throw new Error(`The worker claimed a job of another type: ${lease.job.jobType}`)
-      const job = runJob({ jobs, lease, handler: within(lease, handler), leaseSeconds, log, trace })
+      const handlerOfLease: JobHandler = (payload, context) => current.run(lease, () => handler(payload, context))
+      const job = runJob({ jobs, lease, handler: handlerOfLease, leaseSeconds, log, trace })
       running.set(lease.leaseToken, job)
       void job.ended.finally(() => {
         running.delete(lease.leaseToken)
@@ -57,10 +58,6 @@ export function startWorker(options: WorkerOptions) {
       })
     }
     return true
-  }
-
-  function within(lease: JobLease, handler: JobHandler): JobHandler {
-    return (payload, context) => current.run(lease, () => handler(payload, context))
   }
 
   const { signal } = stopping
