@@ -137,9 +137,7 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
 
     routes.post('/graphql', {
       onSend: compressResponse,
-      async onRequest(request) {
-        await authenticate(request)
-      },
+      onRequest: authenticate,
       async handler(request, reply) {
         const { body } = request
         if (body === undefined) throw new GatewayError('MALFORMED_REQUEST', 'The request has no body.')
