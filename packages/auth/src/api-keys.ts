@@ -76,10 +76,7 @@ const maxCached = 10_000
 /** How long an unknown hash is remembered. A key that is new has not been looked up before, so it works at once. */
 const unknownMilliseconds = 1_000
 
-/**
- * How many statements look for hashes at a time, and for how many hashes. Anyone can send any number of keys that look
- * valid, and takes no place before they are looked up.
- */
+/** How many statements look for unknown hashes at a time, and for how many each: anyone can send such keys. */
 const maxLookups = 2
 const maxHashes = 100
 

@@ -26,10 +26,7 @@ export interface LogChanges {
   readonly server: string
   /** Where the log is read from the next time. */
   readonly position: LogPosition
-  /**
-   * The changes after the position from which it was read; undefined if they are not known: there are too many, or the
-   * tenant is deleted.
-   */
+  /** The changes since the position; undefined if there are too many, or the tenant is deleted. */
   readonly changes: readonly Change[] | undefined
 }
 
@@ -49,9 +46,6 @@ export interface ChangeLog {
   /** The models of whose rows each change is an event. */
   readonly models: ReadonlySet<Model>
   readonly readChanges: ReadChanges
-  /**
-   * Reads the position from which a client follows what a query does not see that is sent afterwards. Undefined if the
-   * viewer may not follow the log.
-   */
+  /** Reads the position that a client follows from. Undefined if the viewer may not follow the log. */
   readonly readPosition: (context: Pick<Context, 'sql' | 'viewer'>) => Promise<string | undefined>
 }

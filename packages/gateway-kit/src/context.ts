@@ -52,10 +52,7 @@ export interface EngineOptions {
   readonly metrics?: Metrics
   /** The queues, if the database has the one of writes already. */
   readonly queues?: FairQueues
-  /**
-   * Encrypts stored secrets. Without it there are no webhooks, and the private keys that sign tokens are stored as they
-   * are.
-   */
+  /** Encrypts stored secrets. Without it there are no webhooks, and signing keys are stored as they are. */
   readonly keyRing?: KeyRing | undefined
   /** See {@link RequestServices}. */
   readonly hasPreviousRelease?: boolean

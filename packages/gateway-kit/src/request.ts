@@ -15,10 +15,7 @@ export type RequestState = Pick<
 
 export type Authenticate = (request: Pick<RequestState, 'headers' | 'viewer' | 'statements'>) => Promise<Viewer>
 
-/**
- * How many requests without a valid key or token are refused at once, in a second. Further refusals wait, as others do:
- * with unknown keys over 200 connections, the gateway was busy with looking them up.
- */
+/** How many requests without a valid key are refused at once in a second: looking keys up kept the gateway busy. */
 const maxRefusalsPerSecond = 100
 
 /**

@@ -59,10 +59,7 @@ export function text(max: number) {
 /** The longest name that can be stored, in characters. */
 export const maxNameLength = 500
 
-/**
- * The longest text of an index, in characters. PostgreSQL stores at most 2,704 bytes of a row in an index, and a
- * character has up to 4.
- */
+/** The longest text of an index: PostgreSQL indexes 2,704 bytes, and a character has up to 4. */
 const maxIndexedLength = 500
 
 /** A text that is part of an index, and that clients do not give. */

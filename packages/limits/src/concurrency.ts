@@ -19,10 +19,7 @@ export type SubjectKind = 'tenant' | 'key' | 'users' | 'user'
 
 export interface Subject {
   readonly kind: SubjectKind
-  /**
-   * Differs from the names of all other subjects. The braces keep the counts of a tenant on one server of a Redis
-   * cluster.
-   */
+  /** Unique. The braces keep the counts of a tenant on one server of a Redis cluster. */
   readonly name: string
 }
 

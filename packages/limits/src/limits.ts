@@ -25,10 +25,7 @@ const maxSubjects = 10_000
 
 type MessageBudget = ReturnType<typeof createMessageBudget>
 
-/**
- * Bounds the messages that all WebSockets of a key, a tenant and its users send. They cost no points if they start no
- * operation.
- */
+/** Bounds the messages of all WebSockets of a key, a tenant and its users. Messages cost no points. */
 function createMessageBudget() {
   const levels = new LRUCache<string, { readonly level: number; readonly at: number }>({ max: maxSubjects })
 

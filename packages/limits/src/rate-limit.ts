@@ -23,10 +23,7 @@ export interface RateLimit {
    *   be enough
    */
   readonly spend: Pay
-  /**
-   * Takes points for work that is done, even if a subject does not have enough. Then it has none left until the minute
-   * ends.
-   */
+  /** Takes points for work that is done, even if a subject has too few: then none are left this minute. */
   readonly charge: Pay
 }
 
@@ -194,10 +191,7 @@ interface Spent extends Pick<PointLimit, 'points'> {
 }
 
 interface GivesBack {
-  /**
-   * Returns some of the points that were taken, in all at most as many. In a later window it does nothing: that began
-   * without them.
-   */
+  /** Returns points that were taken. Nothing in a later window, which began without them. */
   giveBack(points: number): void
 }
 

@@ -120,10 +120,7 @@ export interface MigrationStatus {
   readonly applied: readonly string[]
   /** In the folder and not in the database: `migrate deploy` applies them. */
   readonly pending: readonly string[]
-  /**
-   * In the database and not in the folder: a newer version has applied them, or has tried to. This version ignores
-   * them.
-   */
+  /** In the database and not in the folder: those of a newer version, which this one ignores. */
   readonly unknown: readonly string[]
   /** Started and not finished, and so not applied either: see {@link deployMigrations}. */
   readonly failed: readonly string[]

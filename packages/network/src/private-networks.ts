@@ -38,10 +38,7 @@ const privateNetworks: readonly (readonly [string, number, 'ipv4' | 'ipv6'])[] =
   ['ff00::', 8, 'ipv6'], // multicast
 ]
 
-/**
- * Which of these networks clients may make this process connect to: all, none, or those that are listed, such as
- * `10.20.0.0/16` and `fd00::1`.
- */
+/** The networks that clients may make this process connect to: all, none, or a list such as `10.20.0.0/16`. */
 export type AllowedNetworks = boolean | readonly string[]
 
 /**

@@ -167,10 +167,7 @@ export function isForeignKeyViolation(error: unknown): boolean {
   return hasState(error, '23503') || failuresOf(error).some(({ code }) => code === 'P2003')
 }
 
-/**
- * Classes of SQLSTATEs about the row of a write: a value is invalid or out of range, violates a constraint, or is too
- * long for an index.
- */
+/** Classes of SQLSTATEs about a value of a written row: out of range, against a constraint, too long. */
 const refusedRow = /^(21|22|23|54)/
 
 /** What the database says about a row that it cannot store; undefined if the error is not about the row. */

@@ -334,10 +334,7 @@ class Transaction {
   private last: Promise<unknown> = Promise.resolve()
   private hasEnded = false
   private savepoints = 0
-  /**
-   * The error of a statement after which no savepoint was restored. PostgreSQL can then only roll back: even COMMIT
-   * rolls back, without an error.
-   */
+  /** The error after which no savepoint was restored: even COMMIT rolls back then, without an error. */
   failure: { readonly error: unknown } | undefined
   /** The error of a statement that conflicted with another transaction, even if a sender caught it. */
   conflict: { readonly error: unknown } | undefined

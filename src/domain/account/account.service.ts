@@ -38,10 +38,7 @@ export function linkAccounts(context: Context, inputs: readonly z.input<typeof a
 
 export const linkAccount = writeOne(linkAccounts)
 
-/**
- * The most accounts that a user can link with a token. Lists of users return all accounts, so many of one user would
- * make them unreadable.
- */
+/** The most accounts that a token can link: lists of users return all accounts of each user. */
 const maxAccountsOfToken = 1_000
 const tooManyAccounts = `has ${maxAccountsOfToken} accounts, the most that a user can link with a token`
 

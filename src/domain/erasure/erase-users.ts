@@ -34,10 +34,7 @@ const isCertain = (name: string) => name.length >= minIdLength
 const start = String.raw`(?:(?<![\w.+-])|(?<=\\[bfnrt])|(?<=\\u[0-9a-fA-F]{4}))`
 const end = String.raw`(?![\w-]|\.\w)`
 
-/**
- * A regular expression of PostgreSQL for the ids of accounts and profiles in a text, as words, that the gateway has
- * created.
- */
+/** Matches the ids of accounts and profiles that the gateway has created, as words. */
 const createdIdPattern = `${start}(${createdId})${end}`
 
 /** A regular expression of PostgreSQL for text and JSON that has a name, as a word or as a whole JSON string. */

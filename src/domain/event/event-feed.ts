@@ -14,10 +14,7 @@ const otherMilliseconds = 1_000
 
 const stallMilliseconds = 30_000
 
-/**
- * Called with how long the log has waited for a transaction, in seconds, and what is known of it; with 0 when it waits
- * no longer.
- */
+/** Called with the seconds for which the log has waited for a transaction, and with 0 when it waits no longer. */
 type OnStall = (seconds: number, writer?: string) => void
 
 function createStallWatch(onStall: OnStall, log: Pick<EventLog, 'describeOldestWriter' | 'passOtherDatabases'>) {

@@ -14,10 +14,7 @@ interface TailFollower {
 /** The newest events of a tenant's log, which all its followers share. */
 export class TenantTail {
   readonly followers = new Set<TailFollower>()
-  /**
-   * All events with greater ids, up to `end`, are in the tail. Both are ids of events: a database that has crashed can
-   * number transactions again.
-   */
+  /** All events with greater ids, up to `end`, are in the tail. After a crash ids can repeat. */
   start: string
   end: string
   private events: Event[] = []

@@ -15,10 +15,7 @@ interface VerifiedToken extends Pick<Viewer, 'scopes' | 'userId'> {
 
 export type TokenVerifier = ReturnType<typeof createTokenVerifier>
 
-/**
- * How many verified tokens are remembered, because a signature takes longer to verify than most reads, and for how
- * long: keys can be removed.
- */
+/** How many verified tokens are remembered, because verifying takes longer than a read, and for how long. */
 const maxTokens = 10_000
 const rememberedMilliseconds = 60_000
 

@@ -39,10 +39,7 @@ export async function openTrustedIssuers(
   return opened
 }
 
-/**
- * The types of a JWT (RFC 7519) and of an access token (RFC 9068). ID tokens have the former too; their audience is the
- * client.
- */
+/** The types of a JWT (RFC 7519), which ID tokens have too, and of an access token (RFC 9068). */
 const types = /^(application\/)?(at\+)?jwt$/i
 
 /** @throws OperatorError if its file of keys cannot be read */

@@ -263,10 +263,7 @@ async function responseOf(run: Run, kept: KeptResponse): Promise<ExecutionResult
  */
 const longCosts = { query: 5_000, mutation: 16, subscription: Number.POSITIVE_INFINITY }
 
-/**
- * Operations whose last runs kept the event loop busy for longer are queued, and those that have not run yet from this
- * cost on.
- */
+/** Operations whose last runs took longer are queued, and from this cost on those that have not run. */
 const long = { milliseconds: 10, costOfUnknown: 100 }
 
 function isLong({ kind, busyMilliseconds }: PreparedOperation, cost: number): boolean {

@@ -7,10 +7,7 @@ import type { KeptResponse } from './written-result.ts'
 export interface Remembered {
   /** The response, if it is kept. Otherwise the query has to be executed. */
   readonly response: KeptResponse | undefined
-  /**
-   * Keeps the response to the executed query, if nothing has changed meanwhile. The query must have read from the
-   * primary, where the log was read. Absent if the query was not requested lately.
-   */
+  /** Keeps the response, if nothing has changed since. It was read from the primary. Absent for a first request. */
   readonly keep?: (response: NewResponse) => KeptResponse
   /** Called at the end, whether or not the response was kept. */
   release(): void

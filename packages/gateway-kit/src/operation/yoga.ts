@@ -191,10 +191,7 @@ function streamOf(
   })
 }
 
-/**
- * The first boundary. Each part ends with the next one, because clients read a part when they see the boundary after
- * it.
- */
+/** Each part ends with the next boundary: clients read a part when they see the boundary after it. */
 const firstBoundary = '\r\n--graphql'
 const lastBoundary = '--\r\n'
 

@@ -133,10 +133,7 @@ export function logRequest(request: FastifyRequest, reply: FastifyReply, metrics
 export interface Outcome {
   readonly route: string
   readonly status: number
-  /**
-   * Whether the connection ended before the client received the whole response: the client went away, or a subscription
-   * broke off.
-   */
+  /** Whether the connection ended before the whole response was received. */
   readonly isCutOff: boolean
   readonly milliseconds: number
 }

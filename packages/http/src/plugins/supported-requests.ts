@@ -99,10 +99,7 @@ function problemOf(request: IncomingMessage): string | undefined {
     : 'The request has several headers host.'
 }
 
-/**
- * Bodies and messages from this size on, in bytes, are queued before they are read. The queue also waits for the work
- * that follows, up to the first statement.
- */
+/** Bodies and messages from this size on, in bytes, are read in a queue, with the work up to the first statement. */
 export const longBody = 32 * 1024
 
 /**

@@ -78,10 +78,7 @@ const parserErrors: Record<string, readonly [ErrorCode, string, LimitName?]> = {
   ERR_HTTP_REQUEST_TIMEOUT: ['REQUEST_TIMEOUT', 'The request was not complete in time.', 'request_time'],
 }
 
-/**
- * How long data that is not a request waits for its response. Node accepts one connection per round of the event loop,
- * so a client that connects again at once, over a hundred connections, would keep others waiting for seconds.
- */
+/** How long a bad request waits: clients that connect again at once would keep others waiting for seconds. */
 const refusalMilliseconds = 1_000
 
 /** The sockets that wait for a refusal. Node reports further data of them as further errors. */

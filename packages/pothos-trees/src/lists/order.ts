@@ -45,10 +45,7 @@ export interface ListOrder {
   readonly hasSeveral: boolean
   /** The order without an input, in words. */
   readonly defaultOrder: string
-  /**
-   * The order that a client asks for, or the default, and those of its ties, as Prisma Client takes them. A field that
-   * comes a second time has no effect.
-   */
+  /** The order that a client asks for, or the default, with those of its ties. Fields count once. */
   orderBy(first: GivenOrder | null | undefined, ties?: readonly GivenOrder[] | null): object[]
   /** The same, as positions in a list need it. */
   read(first: GivenOrder | null | undefined, ties?: readonly GivenOrder[] | null): Order

@@ -7,10 +7,7 @@ import { isRow, modelOf, type SelectedField, type Selection, type Values } from 
 /** What the response to a query or subscription depends on, if every change of it is in the log. */
 export interface Dependencies {
   readonly models: ReadonlySet<Model>
-  /**
-   * The ids of the rows that it starts from, if it reads only these and rows that belong to them. Undefined: it may
-   * depend on any row of the models.
-   */
+  /** The ids of the rows that it starts from, if it reads only what belongs to them; otherwise undefined. */
   idsOf(variables: Values): readonly string[] | undefined
 }
 

@@ -46,19 +46,13 @@ export interface Loaders {
    * texts of other owners.
    */
   estimate(model: Model, where: object): Promise<number | null>
-  /**
-   * Returns a function that reads parts of the statistics of the rows that are selected. Parts of one turn of
-   * the event loop are one statement.
-   */
+  /** Reads parts of the statistics of the selected rows: those of one turn of the event loop at once. */
   stats(model: Model, where: object): <Part extends StatsPart>(part: Part) => Promise<StatsResult<Part>>
   /** Counts the rows for each value of a field, with one statement. */
   countBy(model: Model, field: string): Promise<readonly ValueCount[]>
   /** Makes later reads return only the id and the fields of the plan. Before this call, rows have all fields. */
   follow(plan: ReadPlan): void
-  /**
-   * The same reads for a root field. They also read the relations that the plan has below the field, with the same
-   * statement.
-   */
+  /** The reads of a root field, with the relations that the plan has below it. */
   at(rootField: object): Loaders
   /** Forgets every row read so far. Called after a write. */
   clearAll(): void
@@ -106,10 +100,7 @@ const noLimits: ReadLimits = {
 /** Reads of more rows are queued if the rows have long JSON objects. */
 const maxObjects = 16
 
-/**
- * What a DataLoader remembers, by key. A plan puts values there, without a promise for each of hundreds of rows, as
- * `prime` would make; what is loaded are promises.
- */
+/** What a DataLoader remembers, by key: promises of loads, and values of plans, which need none. */
 type Cache = Map<string, unknown>
 
 /** Creates the reads of one request: a DataLoader for each relation that is loaded. */

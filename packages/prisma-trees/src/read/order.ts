@@ -7,10 +7,7 @@ export const opposite = (direction: Direction): Direction => (direction === 'ASC
 
 /** The order of the rows of a list. The database has an index on the same expression. */
 export interface Order {
-  /**
-   * The orders of the rows that are equal in this one. They need no index. Rows that are equal in all are ordered by
-   * id.
-   */
+  /** The orders of rows that are equal in this one, without an index. In the end rows are ordered by id. */
   readonly ties?: readonly Order[]
   readonly direction: Direction
   readonly field: string

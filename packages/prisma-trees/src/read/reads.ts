@@ -31,10 +31,7 @@ interface ReadOptions {
   readonly branches?: readonly Branch[]
   /** Texts by default, such as `2026-01-31T08:00:00.000Z`, because most times are only passed on. */
   readonly times?: Times
-  /**
-   * Called with the length of a tree, or of rows that have JSON objects, before they are decoded. If it throws, the
-   * read fails.
-   */
+  /** Called with the length of rows before they are decoded, if it can be great. May throw. */
   readonly onReceived?: (length: number) => void
 }
 

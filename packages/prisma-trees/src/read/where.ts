@@ -18,10 +18,7 @@ export interface Traits {
   readonly isComposed: boolean
   /** Whether the rows that meet it can be few of many that are read. */
   readonly isSearch: boolean
-  /**
-   * Whether it searches for a part of a text. How many rows have the text decides which plan is fast, so the statement
-   * is planned for it.
-   */
+  /** Whether it searches for a part of a text. The statement is planned for the text. */
   readonly hasSearchedText: boolean
   /** Whether it is about related rows too. */
   readonly readsRelations: boolean

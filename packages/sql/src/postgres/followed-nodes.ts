@@ -19,10 +19,7 @@ export type OpenPool = (node: NodeAddress | undefined, sizes?: Partial<PoolSetti
 export interface FollowedNodes extends Required<Pick<Connector, 'nodes' | 'nodeOf'>> {
   /** Begins to follow them. Resolves when each node has been checked. */
   follow(onNode?: NodeObserver): Promise<void>
-  /**
-   * The server for what concerns no tenant: that of the URL, and while it fails any other that answers. Undefined while
-   * the nodes are not followed.
-   */
+  /** The server for what concerns no tenant: that of the URL, or any other while that one fails. */
   forAll(): Server | undefined
   /** Sends a read to the server for what concerns no tenant, and if that one is lost to the next one. */
   readForAll(...sent: Parameters<Send>): Promise<StatementResult> | undefined

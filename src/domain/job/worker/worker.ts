@@ -127,10 +127,7 @@ export function startWorker(options: WorkerOptions) {
       )
       return { jobs: held.map(loggedJob), culprit: culprit && loggedJob(culprit), recorded }
     },
-    /**
-     * Whether a handler runs the code that calls this, also by its timers and promises. After a crash the process
-     * itself does.
-     */
+    /** Whether a handler, its timers and promises included, runs the code that calls this. */
     isInHandler: () => !hasCrashed && current.getStore() !== undefined,
     /** The jobs that run, unless the worker stops. */
     running: () => (signal.aborted ? [] : [...running.values()].map(loggedJob)),

@@ -50,10 +50,7 @@ const recorded = ['id', 'leaseToken', 'status', 'responseStatus', 'error', 'dela
 
 export type DeliveryStore = ReturnType<typeof createDeliveryStore>
 
-/**
- * Creates the store of the deliveries of webhooks. Every change of a tenant's rows is one statement, by the clock of
- * the database.
- */
+/** Creates the store of deliveries. Each change is one statement, by the clock of the database. */
 export function createDeliveryStore(sql: Sql) {
   const keyOf = ({ tenantAppId, id }: WebhookKey) => [tenantAppId, id]
 

@@ -4,20 +4,14 @@ import { isSuspended } from '../../suspension/suspension.ts'
 // Locks are taken in one order, so that workers and mutations do not wait for each other in a circle: rows of webhooks
 // before those of deliveries, and the rows of a table in the order of their keys or with SKIP LOCKED.
 
-/**
- * How many events of a webhook one statement puts into deliveries, and for how many webhooks. As many deliveries are
- * removed at once.
- */
+/** How many events of how many webhooks one statement puts into deliveries. */
 export const pageSize = 500
 const maxWebhooks = 5
 
 /** A webhook to which events can be sent now. */
 const isOpen = 'enabled AND (paused_until IS NULL OR paused_until <= now())'
 
-/**
- * How many deliveries of a webhook run at a time. A webhook that fails has one: a dead endpoint does not take the
- * places of others.
- */
+/** How many deliveries of a webhook run at a time: one while it fails, so that it takes no places of others. */
 const places = 'CASE WHEN failing_since IS NULL THEN 8 ELSE 1 END'
 const maxClaimedOfWebhook = 4
 

@@ -18,10 +18,7 @@ export type ThreadMessage =
   | { readonly result: string | undefined }
   | { readonly failure: Readonly<Record<string, unknown>> }
 
-/**
- * The longest result that any configuration accepts, in characters. Longer ones would only keep the event loop of the
- * worker busy.
- */
+/** The longest result that any configuration accepts, in characters. */
 const maxResultLength = 1024 * 1024
 
 const progressMilliseconds = 20
