@@ -142,7 +142,7 @@ const groups: readonly Group[] = [
       [/!written\.some\(concerns\)/g, never],
       [/this\.hashes\.get\(id\) !== hashes\[at\]/g, never],
       [/\.filter\(\(id\) => !ids\.has\(id\)\)/g, () => '.slice(0, 0)'],
-      [/ && isEqual\(this\.ids, this\.order\)/g, removed],
+      [/ && isDeepStrictEqual\(this\.ids, this\.order\)/g, removed],
       [/place === undefined \? \[\] : /g, removed],
     ],
     suites: [['test/events/live-lists.test.ts']],
