@@ -136,10 +136,7 @@ export function keepsNull(key: string): boolean {
   return key === 'phone'
 }
 
-/**
- * Whether REST leaves out a field that has a value. A job that is tried again has the error of its last attempt, and
- * clients of the earlier service take no job for failed that is not.
- */
+/** REST leaves out the error of a job that is tried again: clients of the earlier service take it for failed. */
 function isLeftOut({ name }: ObjectShape, key: string, value: unknown): boolean {
   return name === 'Job' && key === 'error' && ownValue(value as object, 'status') !== 'FAILED'
 }

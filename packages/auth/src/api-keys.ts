@@ -167,11 +167,7 @@ export function createValidKeys({ sql }: Pick<Database, 'sql'>, log: Logger, cac
     byHash: (sql: Sql, hash: string) => find(hash, () => readByHash(sql, hash)),
     byId: (sql: Sql, tenantAppId: string, id: string) =>
       find(`${tenantAppId} ${id}`, () => readById(sql, tenantAppId, id)),
-    /**
-     * Returns the holder of the tokens of a trusted issuer, which has no key here, if its tenant exists.
-     *
-     * @param holder its `keyId` is a name that no key has
-     */
+    /** The holder of the tokens of a trusted issuer, whose `keyId` no key has, if its tenant exists. */
     ofIssuer: (sql: Sql, holder: Omit<Viewer, 'scopes'>) => find(holder.keyId, () => readHolder(sql, holder)),
     settle: uses.settle,
   }

@@ -1,10 +1,7 @@
 // A failed statement reaches this gateway in several shapes: an error of node-postgres, of a driver adapter, or of
 // Prisma Client, each the cause of the next. The functions here look through all of them.
 
-/**
- * No connection to the server could be opened. The message tells operators why; the cause is the error of
- * node-postgres.
- */
+/** No connection could be opened. The message tells operators why; the cause is the error of node-postgres. */
 export class ConnectError extends Error {
   override readonly name = 'ConnectError'
 }

@@ -129,12 +129,7 @@ interface WriterOptions {
   readonly intervalMilliseconds?: number
 }
 
-/**
- * Starts to write the usage that this process counts, every minute. Without the database the counts grow within their
- * bounds, and are written later.
- *
- * @returns stops it, and resolves when the last counts are written
- */
+/** Writes the usage of this process every minute. Returns the function that stops it, after a last write. */
 export function startUsageWriter(
   { database, usageCounts }: { readonly database: Database; readonly usageCounts: UsageCounts },
   { log, intervalMilliseconds = 60_000 }: WriterOptions,

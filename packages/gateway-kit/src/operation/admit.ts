@@ -104,11 +104,7 @@ export const mebibyte = 1024 * 1024
 /** The approximate length in a response of a value that is not a text, such as a number, or of the name of a field. */
 const otherLength = 8
 
-/**
- * Returns the approximate length of a response as JSON, in characters.
- *
- * @param max where it stops counting, because longer responses are rejected
- */
+/** The approximate length of a response as JSON, in characters. It stops counting beyond `max`. */
 export function lengthOf(response: unknown, max = maxResponseLength): number {
   let length = 0
 

@@ -11,10 +11,7 @@ import { isIncluded, isRow, modelOf, type SelectedField, type Selection, type Va
  */
 const maxBranches = 24
 
-/**
- * With more variables than this in `@skip` and `@include`, nothing is planned, because each combination has its own
- * plan.
- */
+/** With more variables in `@skip` and `@include`, nothing is planned: each combination has its own plan. */
 const maxVariables = 3
 
 /**

@@ -45,11 +45,7 @@ export interface ValueCount {
   readonly count: number
 }
 
-/**
- * Creates the reads of the rows of an owner. Each sends one statement, without Prisma Client, whose query engine costs
- * several times as much. Rows equal those of Prisma's `findMany`, value for value, except that times
- * are texts.
- */
+/** Creates the reads of an owner's rows. They equal those of Prisma's `findMany`, except that times are texts. */
 export function createReads(model: DataModel, onBatch: (size: number) => void = ignore): Reads {
   return new Reads(model, onBatch)
 }

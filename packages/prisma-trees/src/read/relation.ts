@@ -5,10 +5,7 @@ export type IdField<M extends Model> = Extract<keyof Row<M>, 'id' | `${string}Id
 /** A row with the only field that is always read: its id. Other fields are read if the operation needs them. */
 export type SelectedRow<M extends Model> = Pick<Row<M>, 'id'>
 
-/**
- * A row as the parent of fields, which Pothos types as a whole row. A resolver must read only the column of its own name
- * or an id from which a relation starts, so that it never reads a missing column.
- */
+/** A row as the parent of fields. A resolver may read only the column of its name, or ids of relations. */
 export function asParent<M extends Model>(row: SelectedRow<M>): Row<M> {
   return row as Row<M>
 }

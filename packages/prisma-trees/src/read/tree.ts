@@ -61,11 +61,7 @@ interface PreparedTree {
   decode(results: readonly unknown[][], size?: number): Tree
 }
 
-/**
- * Creates the read of trees. It does not use Prisma's engine, which costs several times as much as the statement.
- *
- * @param columnsOf the columns to read of the rows of a branch
- */
+/** Creates the read of trees, of the columns that `columnsOf` returns for the rows of a branch. */
 export function createTreeRead(model: DataModel, columnsOf: (branch: Branch) => SelectedColumns) {
   // An operation passes the same columns and branches each time, so they are their own keys, and are forgotten with it.
   // The text of a root says the rest: its conditions, the kind of its owner, and whether it is a page.

@@ -399,10 +399,7 @@ function searchIn(table: Table, alternatives: readonly object[]): Condition | un
   return searchOf(table, fields, 'contains', first.text)
 }
 
-/**
- * Selects the rows that a `where` does not select: it is false for them, or unknown because a value is null. In SQL and
- * in Prisma, NOT selects the former only.
- */
+/** Selects the rows for which a `where` is false or, unlike with NOT of SQL and Prisma, unknown. */
 export function unmet(model: DataModel, modelName: Model, where: object): object {
   return rowsWhere(model(modelName), where, 'not true')
 }

@@ -7,12 +7,7 @@ export interface NodeAddress {
   readonly port: number
 }
 
-/**
- * Opens a pool. No connection is made before it is used.
- *
- * @param node undefined: the server that the URL names
- * @param sizes what differs from the pool of requests
- */
+/** Opens a pool, which connects when it is used: of a node or, without one, of the server of the URL. */
 export type OpenPool = (node: NodeAddress | undefined, sizes?: Partial<PoolSettings>) => pg.Pool
 
 /** The nodes of a distributed database, to which statements about their tenants go. */

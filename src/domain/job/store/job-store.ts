@@ -7,12 +7,7 @@ import type { Metrics } from '@fusion-gateway/telemetry'
 import { batchSize, createBulkStatements, createStatements, type JobSelection, release } from './statements.ts'
 import { type Backoff, canMake, type Failure, failureParameters, leaseOf, rejectedTransition } from './transitions.ts'
 
-/**
- * Makes the running jobs of a tenant wait again, as before their attempts, which do not count. Their workers notice it
- * by the event log.
- *
- * @returns how many
- */
+/** Makes the running jobs of a tenant wait again, as before their attempts. Returns how many. */
 export function releaseJobs(sql: Sql, tenantAppId: string): Promise<number> {
   return sumOfBatches(batchSize, () => sql.execute(release, [tenantAppId]))
 }
@@ -200,10 +195,7 @@ export class JobStore {
     return failed
   }
 
-  /**
-   * Removes jobs that finished more than `days` ago, in small batches. Imported jobs have no finishing time and stay.
-   * Returns how many.
-   */
+  /** Removes jobs that finished more than `days` ago. Imported jobs have no such time. Returns how many. */
   removeFinished(days: number): Promise<number> {
     return removeOlder(this.#sql, { table: 'job', column: 'finished_at', age: `${days} days` })
   }

@@ -17,12 +17,7 @@ export interface RunningJob {
   readonly ended: Promise<unknown>
 }
 
-/**
- * Runs a job in a trace.
- *
- * @param run receives the store whose statements are part of it, and returns the code of the failure, if the attempt
- *   failed
- */
+/** Runs a job in a trace. `run` gets the store whose statements belong to it, and returns the code of a failure. */
 export type TraceJob = (
   work: QueuedWork,
   run: (jobs: JobStore) => Promise<string | undefined>,
