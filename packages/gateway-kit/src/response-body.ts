@@ -9,7 +9,6 @@ import {
   createBrotliCompress,
   createGzip,
   deflateRaw,
-  deflateRawSync,
   gzipSync,
 } from 'node:zlib'
 import type { FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify'
@@ -140,8 +139,7 @@ function gzipTrailer(checksum: number, length: number): Buffer {
 const encoders = {
   br: {
     compress: (text: string) => brotliCompressSync(text, brotli),
-    start: (text: string): Start => [brotliCompressSync(text, brotliStart)],
-    startApart: async (text: string): Promise<Start> => [await promisify(brotliCompress)(text, brotliStart)],
+    start: async (text: string): Promise<Start> => [await promisify(brotliCompress)(text, brotliStart)],
     /** @see https://www.rfc-editor.org/rfc/rfc7932#section-9.2 */
     join([bytes]: Start, text: string): Buffer {
       if (text === '') return Buffer.concat([bytes as Buffer, brotliEnd])
@@ -154,11 +152,7 @@ const encoders = {
   },
   gzip: {
     compress: (text: string) => gzipSync(text, gzip),
-    start: (text: string): Start => [
-      deflateRawSync(text, deflateStart),
-      gzipTrailer(crc32(text), Buffer.byteLength(text)),
-    ],
-    startApart: async (text: string): Promise<Start> => [
+    start: async (text: string): Promise<Start> => [
       await promisify(deflateRaw)(text, deflateStart),
       gzipTrailer(crc32(text), Buffer.byteLength(text)),
     ],
@@ -235,7 +229,7 @@ async function compressRepeated({ kept, name, start, rest }: RepeatedBody, encod
   const fullName = `${name} ${encoding}`
   const known = kept.find<Buffer>(fullName)
   if (known) return encoder.join(known, rest)
-  const made = start.length > syncThreshold ? await encoder.startApart(start) : encoder.start(start)
+  const made = await encoder.start(start)
   // The copies have no buffer around them that is not counted.
   kept.add(
     fullName,
