@@ -24,11 +24,7 @@ function decimal(format: RegExp, message: string) {
   return z.string().regex(format, { message, abort: true }).transform(Number)
 }
 
-/**
- * A URL.
- *
- * @param scheme how it begins
- */
+/** A URL that begins with the scheme. */
 function url(scheme: RegExp, example: string) {
   return z.string().refine((text) => scheme.test(text) && URL.canParse(text), `must be a URL: ${example}`)
 }
@@ -233,10 +229,7 @@ function toConfig(env: Environment) {
       keepAliveMilliseconds: env.KEEP_ALIVE_TIMEOUT,
       idleMilliseconds: 120_000,
     },
-    /**
-     * How long `serve` goes on after SIGTERM, while `/ready` says that it will stop. HAProxy by default checks every 2
-     * seconds, and notices after 3 failures. No load balancer is before an embedded database.
-     */
+    /** How long it serves after SIGTERM: HAProxy by default notices after 3 checks, one every 2 seconds. */
     drainMilliseconds: env.DRAIN_DELAY ?? (isEmbedded ? 0 : 7_000),
     /** How long the process may take to stop after that. */
     shutdownMilliseconds: env.SHUTDOWN_TIMEOUT,

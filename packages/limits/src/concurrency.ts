@@ -63,11 +63,7 @@ export const shares: Readonly<
 
 const delaySeconds = 1
 
-/**
- * Waits before a rejection is sent: a client that tries again at once would keep the gateway busy otherwise.
- *
- * @param milliseconds tests may wait less
- */
+/** Waits before a rejection is sent: a client that tries again at once would keep the gateway busy. */
 export const delayRejection = (milliseconds = delaySeconds * 1_000): Promise<void> => setTimeout(milliseconds)
 
 /**
@@ -115,22 +111,13 @@ export function createConcurrencyLimit(limit: LimitName, max: number, plural: st
   }
 
   return {
-    /**
-     * Takes permits.
-     *
-     * @returns a function that releases the permits. Further calls do nothing
-     * @throws GatewayError RATE_LIMITED, after a second, if there are too few permits left
-     */
+    /** Takes permits. Returns the function that releases them once. Rejects after a second if too few are left. */
     take(payer: Payer, count = 1): (() => void) | Promise<never> {
       const full = findFull(payer, count)
       return full ? reject(full) : hold(payer, count)
     },
 
-    /**
-     * Takes nothing, but rejects a payer who holds more permits than there are.
-     *
-     * @throws GatewayError RATE_LIMITED, after a second
-     */
+    /** Takes nothing, but rejects, after a second, a payer who holds more permits than there are. */
     check(payer: Payer): undefined | Promise<never> {
       const full = findFull(payer, 0)
       return full && reject(full)
@@ -287,12 +274,7 @@ const resolutionMilliseconds = 10
 
 const intervalMilliseconds = 1_000
 
-/**
- * Measures the delay of the event loop every second, from the first request on: starting keeps it busy. The event loop
- * counts as late after two late seconds in a row, because a single long step is over when it is noticed.
- *
- * @param maxMilliseconds the maximum mean delay
- */
+/** Measures the event loop each second. It is late after two late seconds: a single long step is over by then. */
 function watchEventLoop(maxMilliseconds: number) {
   const delay = monitorEventLoopDelay({ resolution: resolutionMilliseconds })
   let lateSeconds = 0

@@ -10,11 +10,7 @@ type Pay = (payer: Payer, points: number) => Promise<Budget | undefined>
 
 /** Limits how many points a tenant, a key that has its own limit, and the users of tokens can spend in a minute. */
 export interface RateLimit {
-  /**
-   * Takes the points that an operation may cost. Those that it does not use are given back.
-   *
-   * @throws GatewayError as `spend`
-   */
+  /** Takes the points that an operation may cost; unused ones are given back. Throws as `spend`. */
   reserve(payer: Payer, points: Requested): Promise<Reservation>
   /**
    * Takes nothing if a subject has too few points. With 0 points it only rejects a payer whose budget is overdrawn.
@@ -49,11 +45,7 @@ interface RateLimitOptions {
   readonly rejectionMilliseconds?: number
 }
 
-/**
- * Creates the rate limit.
- *
- * @param points points per tenant and minute; 0 for no limit
- */
+/** Creates the rate limit, of `points` per tenant and minute; 0 for no limit. */
 export function createRateLimit(
   points: number,
   { log, pointsPerUser = 0, redis, processes = 1, metrics = createMetrics(), rejectionMilliseconds }: RateLimitOptions,

@@ -18,12 +18,7 @@ export function budgetHeaders({ points, remaining, resetSeconds }: Budget): Reco
   }
 }
 
-/**
- * The headers that say what an operation costs.
- *
- * @param cost what it has cost; of one that is refused, what it would have cost
- * @param requested what had to be left for it
- */
+/** The headers with the cost of an operation, also of a refused one, and the points that had to be left for it. */
 export function costHeaders(cost: number, requested: number): Record<string, string> {
   return { 'x-cost': String(cost), 'x-cost-requested': String(requested) }
 }

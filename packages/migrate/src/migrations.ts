@@ -6,10 +6,7 @@ import type { Database } from '@fusion-gateway/database'
 import { type Connector, gatherStatistics, Sql, statement } from '@fusion-gateway/sql'
 import { readTenantTables } from './partition-tables.ts'
 
-/**
- * Whether a migration creates or drops indexes without locking their tables. PostgreSQL does not allow that in a
- * transaction.
- */
+/** Whether it creates or drops indexes without locks, which PostgreSQL allows in no transaction. */
 function isConcurrent(script: string): boolean {
   return /^(CREATE|DROP) INDEX CONCURRENTLY /m.test(script)
 }
@@ -302,10 +299,7 @@ export async function readContractions(sql: Sql): Promise<string[]> {
   return (await sql.query(listFound, [names])).map(([name]) => String(name))
 }
 
-/**
- * Whether gateways of the previous release may use the database, until it is contracted. What this release stores is
- * then such that they can read it, because an upgrade is made process by process, and can be taken back.
- */
+/** Whether gateways of the previous release may use the database: they must be able to read what this one stores. */
 export async function mayHavePreviousRelease(sql: Sql): Promise<boolean> {
   return (await readContractions(sql)).length > 0
 }

@@ -65,10 +65,7 @@ const channel = 'event_written'
 /** The longest pause after reads that failed. */
 const maxPauseAfterFailure = 5_000
 
-/**
- * How often a log that is followed is read without an announcement: a transaction that announces for others can be
- * rolled back. In a database that only this process opens, transactions run one after the other, so that is rare.
- */
+/** How often the log is read without an announcement, which a rollback can prevent; rare in one process. */
 const pollMilliseconds = { shared: 500, own: 2_500 }
 /**
  * How long a process waits after an announcement before it reads. For about as long other transactions do not announce

@@ -57,10 +57,7 @@ export interface EventFollower {
   requireFeed(): void
   /** Returns undefined when the follower has ended. @throws Interruption if the feed was closed */
   next(): Promise<readonly Event[] | undefined>
-  /**
-   * Waits until a time of `performance.now()`, and skips the events up to then: the follower reads the rows afterwards,
-   * which have them. Returns early when the follower has ended or the feed was closed.
-   */
+  /** Waits until a time of `performance.now()` or the end, and skips the events up to then. */
   skipUntil(time: number): Promise<void>
   /** Ends the follower; `next` resolves at once. */
   return(): void

@@ -43,10 +43,7 @@ export function changedResources(database: Pick<Database, 'sql'>, range: LogRang
   return readIds(database, range, resourceIds, types)
 }
 
-/**
- * Reads the ids of the users whom events concern, in pages: users who have changed, and users whose accounts and
- * profiles have. A user who has an account that was unlinked before from another user is among them.
- */
+/** Reads, in pages, the ids of users who have changed, or whose accounts and profiles have. */
 export function changedUsers(database: Pick<Database, 'sql'>, range: LogRange) {
   return readIds(database, range, userIds)
 }

@@ -47,10 +47,7 @@ export const supportedRequests = plugin<{ steps: FairQueue }>('supportedRequests
   })
 })
 
-/**
- * Whether a request opens a WebSocket. Node asks for each request with an upgrade; the others are requests like all, as
- * those of clients that offer h2c. While the gateway stops it does not listen, and opens none.
- */
+/** Whether an upgrade opens a WebSocket. Others, such as offers of h2c, are requests like all. */
 export function opensWebSocket(this: Server, request: IncomingMessage): boolean {
   return this.listening && isWebSocket(request) && problemOf(request) === undefined
 }

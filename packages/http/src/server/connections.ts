@@ -107,10 +107,7 @@ type HttpSocket = Socket & {
   readonly parser?: { readonly incoming: IncomingMessage | null; onIncoming: () => number } | null
 }
 
-/**
- * Makes Node's parser skip what follows a request on its connection, perhaps thousands of requests. It does so after an
- * upgrade, which 2 stands for.
- */
+/** Makes Node's parser skip what follows a request on its connection, as after an upgrade: 2. */
 function skipRest({ parser }: HttpSocket): void {
   if (parser) parser.onIncoming = () => 2
 }
