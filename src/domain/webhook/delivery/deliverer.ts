@@ -179,7 +179,7 @@ function createRecorder(deliveries: Pick<DeliveryStore, 'record'>, log: Logger, 
   }
 }
 
-/** Keeps the turns of tenants. The database is asked again when none is left, or others can be due. */
+/** Keeps the order in which tenants are served. The database is asked again when none is left, or others can be due. */
 function createTenantTurns(listDue: () => Promise<readonly string[]>) {
   /** The one that has waited longest first. */
   let waiting = new Set<string>()
