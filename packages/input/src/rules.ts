@@ -146,7 +146,6 @@ export function nullish<Shape extends z.ZodRawShape>(shape: Shape) {
 
 type JsonObject = Record<string, unknown>
 
-/** A JSON object that is passed on unchanged. */
 const jsonObject = z.custom<JsonObject>(isObject, 'must be a JSON object')
 
 /** A JSON object that a row stores, of at most `max` KiB. */

@@ -144,10 +144,8 @@ export type Places = ReturnType<typeof createPlaces>
  */
 const shareOfProcess = 4 / 5
 
-/** Stands for the tenant of requests without a key. */
 const withoutKey = ''
 
-/** Creates the places of the requests in flight, and of the operations of WebSockets. */
 export function createPlaces(
   { maxInFlight, maxInFlightPerKey, maxEventLoopDelayMilliseconds }: LoadLimits,
   { requestsInFlight }: Pick<Metrics, 'requestsInFlight'>,
@@ -248,7 +246,6 @@ export class Held {
     return this.#points
   }
 
-  /** Holds points instead of those before. */
   holdPoints(points: Reservation): void {
     this.#points?.end()
     this.#points = points

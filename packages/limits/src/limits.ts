@@ -80,7 +80,6 @@ export interface Limits extends OperationLimits {
 
 export interface OperationLimitsOptions {
   readonly queues: FairQueues
-  /** Without it points are not limited. */
   readonly rateLimit?: RateLimit | undefined
   readonly maxSubscriptionsPerKey: number
   /** The most MiB of unread long responses of the clients of one key. */

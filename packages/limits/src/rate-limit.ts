@@ -88,7 +88,6 @@ export function createRateLimit(
     }
   }
 
-  /** Takes points of all subjects of a payer. */
   async function take(payer: Payer, cost: number, isDone: boolean): Promise<{ budget?: Budget } & GivesBack> {
     const limits = limitsOf(payer)
     if (limits.length === 0) return { giveBack: () => undefined }

@@ -80,7 +80,6 @@ export class Reservation {
     this.#held = options.requested
   }
 
-  /** Whether it has begun to run. */
   get hasBegun(): boolean {
     return this.#hasBegun
   }
@@ -90,7 +89,6 @@ export class Reservation {
     return this.#held + this.#charged
   }
 
-  /** The budget with least left; undefined if none is limited. */
   get budget(): Budget | undefined {
     return this.#budget
   }

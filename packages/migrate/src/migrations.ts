@@ -177,7 +177,6 @@ function readScripts(names: readonly string[]): Map<string, string> {
   return new Map(names.map((name) => [name, readFileSync(path.join(migrationsFolder, name, 'migration.sql'), 'utf8')]))
 }
 
-/** The scripts of all migrations of this version, in order, by their names. */
 export function readMigrationScripts(): Map<string, string> {
   return readScripts(migrationNames())
 }
@@ -244,7 +243,6 @@ const recordRollback = statement(`
   UPDATE _prisma_migrations SET rolled_back_at = now()
   WHERE migration_name = ANY ($1::text[]) AND finished_at IS NULL AND rolled_back_at IS NULL`)
 
-/** The session that applies migrations. */
 interface Session {
   readonly sql: Sql
   readonly run: Connector['runScript']

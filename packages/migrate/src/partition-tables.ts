@@ -33,7 +33,6 @@ const copies = 'fusion_partitioning'
 const unchanged = 'Nothing has changed.'
 
 export interface PartitionOptions {
-  /** The number of partitions of each table. */
   readonly modulus: number
   /** Called before the rows of a table are copied. */
   readonly onTable?: (table: string) => void

@@ -75,7 +75,6 @@ class ListWithExceptions extends BlockList {
 }
 
 const lookupMilliseconds = 1_000
-/** Lookups of a tenant at a time. */
 const maxLookups = 2
 
 /** Whether a URL of a tenant leads only to addresses to which this process must not connect. */

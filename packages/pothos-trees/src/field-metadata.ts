@@ -68,7 +68,6 @@ export const rowsOfParent = 5
 /** The extra points of a statement that reads no row, or a page of one parent. */
 export const pointsOfShortStatement = 5
 
-/** The key under which the schema keeps the metadata of a field. */
 export const metadataKey = 'metadata'
 
 const none: FieldMetadata = {}
@@ -82,7 +81,6 @@ export function metadataOf({
   return (extensions?.[metadataKey] as FieldMetadata | undefined) ?? none
 }
 
-/** The scope that a field itself needs. */
 export function scopeOf(field: Parameters<typeof metadataOf>[0]): Scope | undefined {
   const { scope } = metadataOf(field)
   return scope === 'inherited' ? undefined : scope

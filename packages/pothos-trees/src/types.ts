@@ -18,7 +18,6 @@ export interface TreesContext {
 
 export type Context = Register['context']
 
-/** The types of the schema of a builder. */
 export type AppTypes = Register['types']
 
 /** What the types of a schema have that uses this package, besides its context and its models. */

@@ -58,7 +58,6 @@ export interface Table {
   relationOf(field: string): RelationField | undefined
 }
 
-/** The tables by their models. */
 export interface DataModel {
   (model: Model): Table
   /** The models in the order of schema.prisma. */

@@ -54,7 +54,6 @@ interface Part {
 export function createBatch(options: BatchOptions) {
   const { services, operations, places, points, steps, tracing, logOf } = options
 
-  /** Runs an operation. Its errors are thrown, or in the result. */
   async function run(entry: object, operation: OperationRequest, keyIn: typeof idempotencyKeyIn) {
     const viewer = viewerOf(operation)
     await places.take(viewer, operation.held)

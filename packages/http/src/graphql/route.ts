@@ -187,7 +187,6 @@ function jsonTypeOf(code: ErrorCode, accept: string | undefined): JsonType {
   }
 }
 
-/** A result as JSON. The start of one that is kept is compressed once. */
 function toJson(reply: FastifyReply, result: Results): string {
   if (!(result instanceof WrittenResult)) return JSON.stringify(result)
   const { kept, json } = result

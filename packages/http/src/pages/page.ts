@@ -109,7 +109,6 @@ export type SendTextPage = (reply: FastifyReply, title: string, body: string) =>
 interface TextPageOptions {
   /** The style sheets, which are part of the page. */
   readonly sheets?: readonly string[]
-  /** Whether it has a form, which is sent to the gateway. */
   readonly hasForm?: boolean
 }
 

@@ -26,7 +26,6 @@ declare module 'fastify' {
     held: Held
     /** Whether it has several operations, which are logged by themselves. */
     isBatch: boolean
-    /** The name of the GraphQL operation, for the log. */
     operationName: string | undefined
     trace: RequestTrace | undefined
   }

@@ -17,9 +17,7 @@ import { endWithProblem, sendProblem } from '../problem.ts'
 
 /** How long the gateway waits for a client. */
 export interface HttpTimeouts {
-  /** For the headers of a request. */
   readonly headersMilliseconds: number
-  /** For the whole request. */
   readonly requestMilliseconds: number
   /** For the next request on a connection. */
   readonly keepAliveMilliseconds: number

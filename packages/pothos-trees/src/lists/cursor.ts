@@ -8,7 +8,6 @@ export interface OrderedList {
   readonly name: string
   readonly order: Order
   readonly format?: CursorFormat | undefined
-  /** Whether its cursors are written in that format. */
   readonly isInFormat?: boolean | undefined
 }
 

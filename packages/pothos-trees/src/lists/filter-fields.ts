@@ -28,7 +28,6 @@ interface InnerFilter {
   checkedWhereOf(values: object, context: Context): object
 }
 
-/** A field of a filter: its input, its checks, and which rows it selects. */
 export interface FilterField<Value> extends Omit<FieldOptions<Value, Model>, 'where'> {
   readonly type: InputType<AppTypes> | [InputType<AppTypes>]
   readonly rule: z.ZodType
@@ -184,7 +183,6 @@ interface InnerOptions {
   readonly description: string
   readonly scope?: Scope | undefined
   readonly isScan: boolean
-  /** Which rows are selected, for those that the filters in a value select. */
   readonly combine: (selected: object[], context: Context) => object
 }
 

@@ -91,7 +91,6 @@ export function oncePerField<Args, Result>(read: (args: Args, context: Context) 
   }
 }
 
-/** Returns a function that returns what the work has returned, or throws what it has thrown. */
 function outcomeOf<Result>(work: () => Result): () => Result {
   try {
     const result = work()

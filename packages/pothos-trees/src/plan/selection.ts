@@ -47,7 +47,6 @@ export interface Condition {
  */
 export interface Selection {
   readonly fields: readonly SelectedField[]
-  /** The fields at all depths. */
   readonly all: readonly SelectedField[]
   readonly scopes: ReadonlySet<Scope>
   readonly size: number

@@ -71,7 +71,6 @@ export function printSubgraph(schema: GraphQLSchema, entities: Entities): string
 /** Apollo's composition does not know the directive, so routers leave the check to the subgraph. */
 const oneOf = /(?<=^input \w+) @oneOf(?= \{$)/gm
 
-/** The fields of all keys of a type. */
 function keysOf(others: readonly EntityKey[] | undefined): readonly (readonly string[])[] {
   return others ? [['id'], ...others.map(({ fields }) => fields)] : []
 }

@@ -77,7 +77,6 @@ export interface Excess {
 export interface ReadLimits {
   /** Queues searches and counts. By default they start at once, like those below. */
   readonly search: Queued
-  /** Queues reads of many long JSON objects. */
   readonly objects: Queued
   /** The models whose rows have long JSON objects. By default none. */
   readonly longModels: ReadonlySet<Model>

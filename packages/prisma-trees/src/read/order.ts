@@ -19,7 +19,6 @@ export interface Order {
   parameterOf(text: string): string | undefined
 }
 
-/** The order of the rows of a model, as Prisma Client takes it. */
 export type OrderBy<M extends Model = Model> = NonNullable<OperationsOf<M>['findMany']['args']['orderBy']>
 
 /** How to order by a field, as Prisma Client takes it. */

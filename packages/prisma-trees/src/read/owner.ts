@@ -11,7 +11,6 @@ export interface Owner {
 
 /** The condition that every statement has on the rows that it reads. */
 export interface Ownership {
-  /** The first parameters of the statement. */
   readonly parameters: readonly Parameter[]
   conditionOn(model: Model): string
 }

@@ -39,7 +39,6 @@ type Times = 'dates' | 'texts'
 
 const ignore = () => undefined
 
-/** How many rows have a value. */
 export interface ValueCount {
   readonly value: string
   readonly count: number
@@ -116,7 +115,6 @@ export class Reads {
     return { ...(isComposed ? { text } : statement(text)), isPlannedForValues: hasSearchedText }
   }
 
-  /** What a `where` means for its statement. */
   traitsOf(modelName: Model, where: object): Traits {
     return traitsOf(this.model, modelName, where)
   }
@@ -126,7 +124,6 @@ export class Reads {
     return requestOf(this.model, modelName, args)
   }
 
-  /** The plan of what they select. */
   planOf(modelName: Model, args: ReadArguments) {
     return planOf(this.model, modelName, args)
   }

@@ -135,7 +135,6 @@ export function statsText(
   const clause = createClause(model, modelName, owned, where)
   const columns = new Set<string>()
 
-  /** A column of the selected rows. */
   function selected(field: string): string {
     const column = `"${table.columnOf(field).column}"`
     columns.add(column)

@@ -80,7 +80,6 @@ export function credentialIn(params: Record<string, unknown>): Record<string, st
 type Handle = (message: string) => Promise<void>
 
 interface Operation {
-  /** Whether the client has ended it. */
   isEnded: boolean
   /** Resolves when graphql-ws has forgotten it. */
   over: Promise<void>

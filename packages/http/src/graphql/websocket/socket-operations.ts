@@ -27,7 +27,6 @@ export interface SocketOperationsOptions {
   readonly tracing?: Tracing | undefined
 }
 
-/** The errors of an operation that is not executed, as the client sees them. */
 export class RejectedOperation extends Error {
   override readonly name = 'RejectedOperation'
   readonly errors: readonly GraphQLError[]
