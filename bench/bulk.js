@@ -8,7 +8,7 @@ import { median } from './measure.js'
 import { readOptions } from './options.js'
 import { openServer } from './server.js'
 
-const usage = `npm run bench:bulk -- [--try] [--rounds N] [--batches N]
+const usage = `npm run bench -- bulk [--try] [--rounds N] [--batches N]
 
   --rounds   how often each is measured (default: 9)
   --batches  how many times 100 profiles are synchronized in a round, in each way (default: 20)

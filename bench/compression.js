@@ -8,7 +8,7 @@ import { readOptions } from './options.js'
 import { fusionOn, startGateway } from './peer.js'
 import { openServer } from './server.js'
 
-const usage = `npm run bench:compression -- [--try] [--rounds N] [--seconds N]
+const usage = `npm run bench -- compression [--try] [--rounds N] [--seconds N]
 
   --rounds   how often each is measured (default: 5)
   --seconds  how long each time (default: 2)

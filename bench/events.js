@@ -11,7 +11,7 @@ import { median } from './measure.js'
 import { readOptions } from './options.js'
 import { openServer } from './server.js'
 
-const usage = `npm run bench:events -- [--try] [--rounds N] [--seconds N] [--records N]
+const usage = `npm run bench -- events [--try] [--rounds N] [--seconds N] [--records N]
 
   --rounds   how often each is measured, with the log and without it (default: 7)
   --seconds  how long users are created, and changed (default: 3)

@@ -9,7 +9,7 @@ import { peakMemory } from './machine.js'
 import { readOptions } from './options.js'
 import { openServer } from './server.js'
 
-const usage = `npm run bench:followers -- [--try] [--followers N] [--seconds N] [--pause MS]
+const usage = `npm run bench -- followers [--try] [--followers N] [--seconds N] [--pause MS]
 
   --followers  event streams of one tenant (default: 2000)
   --seconds    how long users are created (default: 20)

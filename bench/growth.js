@@ -16,7 +16,7 @@ import { readOptions } from './options.js'
 import { fusionOn, projectRoot } from './peer.js'
 import { openServer } from './server.js'
 
-const usage = `npm run bench:growth -- [--users N,N] [--rounds N] [--chart]
+const usage = `npm run bench -- growth [--users N,N] [--rounds N] [--chart]
 
   --users   how many users the tenant has (default: 10000,100000,1000000,10000000)
   --rounds  how often each request is sent (default: 15)

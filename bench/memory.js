@@ -7,7 +7,7 @@ import { readOptions } from './options.js'
 import { fusionOn, projectRoot, startProcess } from './peer.js'
 import { openServer } from './server.js'
 
-const usage = `npm run bench:memory -- [--try] [--seconds N]
+const usage = `npm run bench -- memory [--try] [--seconds N]
 
   --seconds  how long clients send requests (default: 600)
   DATABASE_URL names a PostgreSQL server, as a user who may create databases. Without it one is started.

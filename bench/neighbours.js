@@ -4,7 +4,7 @@ import { createNeighbours, observeAttack, startAttacked } from '../test/attacks/
 import { readOptions } from './options.js'
 import { openServer } from './server.js'
 
-const usage = `npm run bench:neighbours -- [--try] [--seconds N] [--only TEXT] [--users] [--together]
+const usage = `npm run bench -- neighbours [--try] [--seconds N] [--only TEXT] [--users] [--together]
 
   --seconds  how long each attack takes (default: 10)
   --only     the attacks whose names contain this text (default: all)

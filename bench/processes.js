@@ -9,7 +9,7 @@ import { startGateway } from './peer.js'
 import { seedDatabase } from './seed.js'
 import { openServer } from './server.js'
 
-const usage = `npm run bench:processes -- [--try] [--only CASES] [--rounds N] [--seconds N] [--share CORES]
+const usage = `npm run bench -- processes [--try] [--only CASES] [--rounds N] [--seconds N] [--share CORES]
 
   --only     some of the cases abcdefghi (default: abfh)
   --share    the part of a core that each process may use (default: 0.25). The supervisor uses of the parts of both

@@ -6,7 +6,7 @@ import { median } from './measure.js'
 import { readOptions } from './options.js'
 import { openServer } from './server.js'
 
-const usage = `npm run bench:searches -- [--rows N,N] [--rounds N]
+const usage = `npm run bench -- searches [--rows N,N] [--rounds N]
 
   --rows    how many users the tenant has (default: 1000000,10000000)
   --rounds  how often each search is sent (default: 15)

@@ -13,7 +13,7 @@ import { readOptions } from './options.js'
 import { projectRoot } from './peer.js'
 import { openServer } from './server.js'
 
-const usage = `npm run bench:start -- [--try] [--runs N]
+const usage = `npm run bench -- start [--try] [--runs N]
 
   --runs  how often each start is measured; the least counts (default: 5)
   DATABASE_URL names a PostgreSQL server, as a user who may create databases. Without it one is started.

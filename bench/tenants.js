@@ -13,7 +13,7 @@ import { median } from './measure.js'
 import { readOptions } from './options.js'
 import { openServer } from './server.js'
 
-const usage = `npm run bench:tenants -- [--try] [--tenants N,N] [--rounds N]
+const usage = `npm run bench -- tenants [--try] [--tenants N,N] [--rounds N]
 
   --tenants  with how many tenants (default: 1000,10000)
   --rounds   how often each is measured (default: 21)

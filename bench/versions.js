@@ -17,9 +17,9 @@ import { measureStream } from './stream.js'
 /** V8 takes about this long to optimise a gateway. */
 const maxWarmUpMilliseconds = 10_000
 
-const usage = `npm run bench:versions -- COMMIT [--try] [--only CASES] [--starts N] [--rounds N] [--seconds N]
-npm run bench:versions -- --partitions N [--try] [--only CASES] [--starts N] [--rounds N] [--seconds N]
-npm run bench:versions -- --memory [--try] [--only CASES] [--starts N] [--rounds N] [--seconds N]
+const usage = `npm run bench -- versions COMMIT [--try] [--only CASES] [--starts N] [--rounds N] [--seconds N]
+npm run bench -- versions --partitions N [--try] [--only CASES] [--starts N] [--rounds N] [--seconds N]
+npm run bench -- versions --memory [--try] [--only CASES] [--starts N] [--rounds N] [--seconds N]
 
   COMMIT        the earlier version, such as the last release, which is installed in a temporary folder
   --partitions  compare plain tables with tables of N partitions instead

@@ -12,7 +12,7 @@ import { locationOf } from '../test/support/settings.ts'
 import { readOptions } from './options.js'
 import { openServer } from './server.js'
 
-const usage = `npm run bench:webhooks -- [--try] [--events N]
+const usage = `npm run bench -- webhooks [--try] [--events N]
 
   --events  how many events there are (default: 10000)
   DATABASE_URL names a PostgreSQL server, as a user who may create databases. Without it one is started.

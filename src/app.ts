@@ -95,7 +95,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     schemas,
     limits,
     documents,
-    changeLog: changeLogOf(services.database),
+    changeLog: changeLogOf(services.database, services.events),
     renderGraphiql: graphiql?.render,
   })
   const keys = createValidKeys(services.database, logger, keyCacheMilliseconds)
@@ -152,7 +152,10 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   })
   // The gateway stops in this order: /ready, the subscriptions, which would keep it running, WebSockets, and the
   // connections.
-  app.addHook('preClose', () => services.events.close())
+  app.addHook('preClose', async () => {
+    await operations.breakOff()
+    await services.events.close()
+  })
   const { idleMilliseconds } = options.timeouts
   app.register(webSockets, { ...options, operations, authenticate, limits, idleMilliseconds })
   await app.register(draining)

@@ -31,7 +31,7 @@ const { values: options } = parseArgs({ options: { release: { type: 'boolean' },
 
 const quarter = options.release ? undefined : quarterOfCommit()
 const long = quarter === undefined ? allSuites() : suitesOf(quarter)
-const isFile = ({ script }: LongSuite) => script === undefined
+const isFile = ({ suite }: LongSuite) => suite === undefined
 const files = long.filter(isFile).map(({ name }) => name)
 
 const vitest = (...args: string[]) => ['npx', 'vitest', 'run', ...args]
@@ -60,10 +60,10 @@ const main: readonly Step[] = [
     isEmbedded: true,
     env: { TEST_SHORT_CUT: 'off' },
   },
-  { name: 'PostgreSQL', command: ['npm', 'run', 'test:postgres', '--', ...behaviour], needsServer: true, env: all },
+  { name: 'PostgreSQL', command: ['npm', 'run', 'suite', '--', 'postgres', ...behaviour], needsServer: true, env: all },
   ...long
     .filter((suite) => !isFile(suite))
-    .map(({ script = [], ...suite }): Step => ({ ...suite, command: ['npm', 'run', ...script], env: all })),
+    .map(({ suite = [], ...step }): Step => ({ ...step, command: ['npm', 'run', 'suite', '--', ...suite], env: all })),
 ]
 
 /** Beside the others: they wait more than they work, or use one core. */
@@ -72,8 +72,8 @@ const beside: readonly Step[] = [
     ? [
         { name: installation, command: ['sh', '-c', ['true', ...install].join(' && ')] },
         { name: 'npm run check', command: ['npm', 'run', 'check'] },
-        { name: 'check:graphql', command: ['npm', 'run', 'check:graphql'] },
-        { name: 'check:openapi', command: ['npm', 'run', 'check:openapi'] },
+        { name: 'the check of the schema', command: ['npm', 'run', 'check', '--', 'graphql'] },
+        { name: 'the check of OpenAPI', command: ['npm', 'run', 'check', '--', 'openapi'] },
       ]
     : []),
   { name: 'faults that take their time', command: vitest('--project', 'timed'), needsServer: true, env: all },

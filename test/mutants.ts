@@ -3,8 +3,8 @@
 // while others read. Prints the test that failed with each mutant, or that it survived, and exits with 1 if one did. It
 // works in a copy; the project itself does not change.
 //
-//   npm run test:mutants [-- FILE…]          all of src, or these files
-//   npm run test:mutants -- --shard 2/8      the second eighth of the mutants
+//   npm run suite -- mutants [FILE…]          all of src, or these files
+//   npm run suite -- mutants --shard 2/8      the second eighth of the mutants
 import { execFileSync } from 'node:child_process'
 import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -61,8 +61,8 @@ const groups: readonly Group[] = [
       [/viewer\.userId === undefined \|\| userId === viewer\.userId/g, always],
       [/viewer\.userId !== undefined/g, never],
     ],
-    // Each of these conditions only keeps other partitions and nodes out, which `npm run test:postgres` and
-    // `npm run test:distributed` check. Another condition of the statement decides on its result.
+    // Each of these conditions only keeps other partitions and nodes out, which `npm run suite -- postgres` and
+    // `npm run suite -- distributed` check. Another condition of the statement decides on its result.
     except: [
       // A count that is not used.
       /^ AND id = \$2\) AS routed/,
@@ -97,8 +97,8 @@ const groups: readonly Group[] = [
     files: /\/(response-memory|tenant-memory|log-checks|change-log)\.ts$/,
     rules: [
       // The key of a kept response, without the scopes or the user.
-      [/(?<=stringify\(\[number, userId, )scopes, /g, removed],
-      [/(?<=stringify\(\[number, )userId, (?=scopes)/g, removed],
+      [/(?<=stringify\(\[summary\.hash, name, userId, )scopes, /g, removed],
+      [/(?<=stringify\(\[summary\.hash, name, )userId, (?=scopes)/g, removed],
       // A request uses a check that was sent before it arrived.
       [/memory\.nextCheck = undefined/g, (found) => `setTimeout(() => (${found}), 20)`],
       // Transactions that ran at the last position in the log are forgotten.

@@ -2,7 +2,7 @@ import { forbidden, type GatewayError, type Scope } from '@fusion-gateway/base'
 import { dataModel } from '@fusion-gateway/database'
 import type { Context } from '@fusion-gateway/gateway-kit'
 import { mask, maskEntries, plannedLoaders, requireShortList } from '@fusion-gateway/pothos-trees'
-import { maxPageSize, type Relation } from '@fusion-gateway/prisma-trees'
+import { type Model, maxPageSize, type Relation } from '@fusion-gateway/prisma-trees'
 import type { Ids } from '@fusion-gateway/sql'
 import { brandWithType } from '@pothos/core'
 import type { GraphQLResolveInfo } from 'graphql'
@@ -30,6 +30,9 @@ interface NodeType {
   /** Whether a token for a user can have the scope. */
   readonly isForUsers: boolean
 }
+
+/** The models of the rows that `node` finds, without keys: who selects something of a key names its type. */
+export const nodeModels: readonly Model[] = ['User', 'Account', 'Profile', 'EmailRecord', 'Job', 'Webhook']
 
 /** In the order of schema.prisma, whatever imports a type first. */
 const nodeTypes: NodeType[] = []
@@ -166,6 +169,7 @@ builder.queryFields((t) => ({
       'Returns the object with this id, or null if your tenant has none. Needs the scope of its type. Imported objects of different types can have ' +
       'the same id. Then it returns the one of the type whose prefix the id has, or otherwise the first one of: user, account, profile, email, job. ' +
       'The query of a type, such as `user(id:)`, returns the object of that type.',
+    models: nodeModels,
     args: { id: t.arg.id({ required: true, description: 'The id.' }) },
     resolve: async (_, { id }, context, info) => (await loadNodes([id], context, info))[0] as NodeRow | null,
   }),
@@ -175,6 +179,7 @@ builder.queryFields((t) => ({
     nullable: { list: false, items: true },
     scope: 'inherited',
     description: `Returns the objects with up to ${maxPageSize} ids, in the order of the ids, with null for ids that your tenant does not have. Needs the scopes of their types. Of objects that have the same id, it returns the one that \`node\` returns.`,
+    models: nodeModels,
     args: { ids: t.arg.idList({ required: true, description: 'The ids.' }) },
     resolve: async (_, { ids }, context, info) => {
       requireShortList(ids, 'ids')

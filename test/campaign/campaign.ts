@@ -3,13 +3,13 @@
 // every job ran to its end once, no tenant saw rows of another one, and everything recovered. Exits with 1 if it finds
 // a problem.
 //
-//   npm run test:campaign [-- --seconds N --seed N]
+//   npm run suite -- campaign [--seconds N --seed N]
 import { parseArgs } from 'node:util'
 import { canCreateClusters } from '../support/cluster.ts'
 import { formatReport } from './report.ts'
 import { runCampaign } from './run-campaign.ts'
 
-const help = `npm run test:campaign [-- OPTIONS]
+const help = `npm run suite -- campaign [OPTIONS]
 
   --seconds N  duration of the faults; recovery and checks follow (default: 600)
   --seed N     a whole number that decides what happens when (default: random)

@@ -58,7 +58,7 @@ describe('generated files match their sources', () => {
     expect(readFileSync(new URL('../../schema.graphql', import.meta.url), 'utf8')).toBe(printSortedSchema())
   })
 
-  it('the types of the REST interface match its OpenAPI document; to fix: npm run test:types', async () => {
+  it('the types of the REST interface match its OpenAPI document; to fix: npm run schema', async () => {
     const written = readFileSync(new URL('../fixtures/openapi.generated.ts', import.meta.url), 'utf8')
     expect(written).toBe(await generateOpenApiTypes())
   })
@@ -71,7 +71,7 @@ describe('generated files match their sources', () => {
     expect(readFileSync(clientListsPath, 'utf8')).toBe(generateClientLists())
   })
 
-  it('docs/growth.svg draws the table of docs/scaling.md; to fix: npm run bench:growth -- --chart', async () => {
+  it('docs/growth.svg draws the table of docs/scaling.md; to fix: npm run bench -- growth --chart', async () => {
     // A variable, because TypeScript has no types of benchmarks.
     const module = path.join(projectRoot, 'bench/growth-chart.js')
     const { drawGrowth } = await import(module)

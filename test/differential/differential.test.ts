@@ -3,8 +3,8 @@ import { runOperations } from './run-operations.ts'
 import { createWorld, type World } from './world/world.ts'
 
 /**
- * `npm run test:differential` sets both (run.ts). The 14 operations of `npm test` have each kind: queries, those of a
- * router, those with writes between, mutations and requests to REST.
+ * `npm run suite -- differential` sets both (run.ts). The 14 operations of `npm test` have each kind: queries, those of
+ * a router, those with writes between, mutations and requests to REST.
  */
 const [someOperations, someSeed] = process.env['TEST_ALL'] ? ['45', '1'] : ['14', '102']
 const { DIFFERENTIAL_OPERATIONS = someOperations, DIFFERENTIAL_SEED = someSeed } = process.env

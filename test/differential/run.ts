@@ -1,11 +1,11 @@
-// Compares many random operations with the reference: `npm run test:differential -- --operations 20000 --seed N`. Runs
+// Compares many random operations with the reference: `npm run suite -- differential --operations 20000 --seed N`. Runs
 // on the embedded database or, with TEST_DATABASE_URL, on PostgreSQL.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 
-const help = `npm run test:differential [-- OPTIONS]
+const help = `npm run suite -- differential [OPTIONS]
 
   --operations N  how many random operations run (default: 20000)
   --seed N        a whole number that decides which (default: random)

@@ -20,7 +20,7 @@ beforeEach(async () => {
   const [own, other] = nodes as [string, string]
   tenant = await createTenantOn(app, own)
   neighbour = await createTenantOn(app, other)
-  log = changeLogOf(app.database)
+  log = changeLogOf(app.database, app.services.events)
 })
 afterEach(() => app?.close())
 

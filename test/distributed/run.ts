@@ -1,5 +1,5 @@
-// Runs the suite on tables that Citus distributes over servers: `npm run test:distributed`. TEST_CITUS_URL is the URL
-// of a superuser and of a database of a coordinator, in which citus_add_node has added the nodes. The same user can
+// Runs the tests on tables that Citus distributes over servers: `npm run suite -- distributed`. TEST_CITUS_URL is the
+// URL of a superuser and of a database of a coordinator, in which citus_add_node has added the nodes. The same user can
 // connect to them.
 
 import { spawn } from 'node:child_process'

@@ -177,7 +177,7 @@ describe('the Dockerfile', () => {
   const lines = readPage('deploy/image/Dockerfile').split('\n')
   const value = (instruction: string) => lines.filter((line) => line.startsWith(`${instruction} `)).at(-1) ?? ''
 
-  it('builds with the script that npm run check:image runs, on the version of Node that the project uses', () => {
+  it('builds with the script that npm run check -- image runs, on the version of Node that the project uses', () => {
     const [major] = packageJson.dependencies.node.split('.')
     expect(lines.filter((line) => line.startsWith('FROM '))).toEqual([
       `FROM node:${major}-slim AS build`,

@@ -6,9 +6,9 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { fusion } from '../support/cli.ts'
 import { projectRoot, readPage } from '../support/docs.ts'
 
-it('npm run sbom prints a CycloneDX document with every direct dependency, and without those of development', async () => {
+it('tools/packages/sbom.js prints a CycloneDX document with every direct dependency, and without those of development', async () => {
   const options = { cwd: projectRoot, maxBuffer: 64 * 1024 * 1024 }
-  const { stdout } = await promisify(execFile)('npm', ['run', '-s', 'sbom'], options)
+  const { stdout } = await promisify(execFile)(process.execPath, ['tools/packages/sbom.js'], options)
   const { bomFormat, components } = JSON.parse(stdout) as { bomFormat: string; components: { name: string }[] }
   expect(bomFormat).toBe('CycloneDX')
   const lists = [
@@ -38,6 +38,20 @@ it('an installation runs the install script of node alone', () => {
   expect(marked).toEqual(['package-lock.json: node_modules/node'])
   const allowed = Object.entries(packageJson.allowScripts).filter(([, isAllowed]) => isAllowed)
   expect(allowed.map(([name]) => name)).toEqual(['node'])
+})
+
+it.each([
+  ['check', ['nothing'], 'npm run check has no nothing.', 'licences'],
+  ['check', ['types', 'toString'], 'npm run check has no toString.', 'licences'],
+  ['check', ['--write'], 'Name what gets the option --write.', 'licences'],
+  ['suite', [], 'npm run suite needs a name.', 'campaign'],
+  ['bench', ['nothing', '--try'], 'npm run bench has no nothing.', 'webhooks'],
+] as const)('npm run %s with %j ends with 2, and lists the names', async (script, args, message, name) => {
+  const command = promisify(execFile)(process.execPath, ['tools/scripts.ts', script, ...args], { cwd: projectRoot })
+  const { code, stderr } = await command.catch((error) => error)
+  expect(code).toBe(2)
+  expect(stderr).toContain(message)
+  expect(stderr).toMatch(new RegExp(`^  ${name} `, 'm'))
 })
 
 it('fusion --version prints the version, the commit and the version of Node', async () => {

@@ -5,12 +5,18 @@ import { describe, expect, it } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
 import { environment, readConfig, removedVariables } from '../../src/config.ts'
 import { schemas } from '../../src/domain/schema.graphql.ts'
+import { scripts } from '../../tools/scripts.ts'
 import { projectRoot, readBlocks, readPage } from '../support/docs.ts'
 
 const { schema } = schemas
 
 const pages = globSync(['*.md', 'docs/**/*.md', 'bench/*.md', 'examples/*/*.md', 'packages/*/README.md'], {
   cwd: projectRoot,
+})
+
+const sources = globSync('{src,packages,test,bench,tools}/**/*.{ts,js}', {
+  cwd: projectRoot,
+  exclude: ['**/{node_modules,generated}/**', '**/*.generated.ts'],
 })
 
 /** The variables that a process reads. */
@@ -63,9 +69,26 @@ describe('the documentation', () => {
     }
   })
 
+  it('and the source name only scripts that exist', () => {
+    const named = [...pages, ...sources, '.ci/run', 'deploy/image/Dockerfile'].flatMap((file) =>
+      [...readPage(file).matchAll(/\bnpm run (?:-s |--silent )?([\w:]+)(?: -- ([\w:]+))?/g)].map(
+        ([, script = '', name]) => ({ file, script, name }),
+      ),
+    )
+    const files = ['package.json', ...globSync('examples/*/package.json', { cwd: projectRoot })]
+    const existing = new Set(files.flatMap((file) => Object.keys(JSON.parse(readPage(file)).scripts ?? {})))
+    const exists = ({ script, name }: (typeof named)[number]) => {
+      const entries = name === undefined ? undefined : scripts[script]
+      return (
+        existing.has(script) && (!entries || Object.hasOwn({ ...entries.byDefault, ...entries.byName }, name ?? ''))
+      )
+    }
+    expect(named.length).toBeGreaterThan(200)
+    expect(named.filter((one) => !exists(one))).toEqual([])
+  })
+
   it('exists where the source refers to it', () => {
-    for (const file of globSync('{src,packages,test,bench}/**/*.{ts,js}', { cwd: projectRoot })) {
-      if (file.includes('node_modules') || file.includes('generated')) continue
+    for (const file of sources) {
       for (const [page] of readPage(file).matchAll(/docs\/[\w/-]+\.md/g)) {
         expect(existsSync(path.join(projectRoot, page)), `${file}: ${page}`).toBe(true)
       }

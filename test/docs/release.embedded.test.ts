@@ -52,11 +52,11 @@ it('each commit names one version everywhere, and its changes in CHANGELOG.md', 
   expect(findMissing(projectRoot)).toEqual([])
 })
 
-it('check:release says each step of a release that is missing', () => {
+it('the check of a release says each step of a release that is missing', () => {
   const { root, change, date } = copyProject()
   expect(findMissing(root)).toEqual([])
   const missing = [
-    'The version is 0.2.0-dev: npm run check:release -- --set 0.2.0',
+    'The version is 0.2.0-dev: npm run check -- release --set 0.2.0',
     'CHANGELOG.md has no date for 0.2.0.',
     'README.md does not say that 0.2.0 is released.',
   ]
@@ -69,7 +69,7 @@ it('check:release says each step of a release that is missing', () => {
   expect([findMissing(root, true), findMissing(root)]).toEqual([[], []])
 })
 
-it('check:release says what a new version lacks after a release', () => {
+it('the check of a release says what a new version lacks after a release', () => {
   const { root, change, date } = copyProject()
   date('2027-01-31')
   change('README.md', 'Version 0.1.0 is released', 'Version 0.2.0 is released')
@@ -87,7 +87,7 @@ it.each([
   ['packages/client/package.json', '"version": "0.2.0-dev"'],
   ['packages/client/src/version.ts', "'0.2.0-dev'"],
   ['docs/recipes/urql.md', 'client-0.2.0-dev.tgz'],
-])('check:release says that %s names another version', (file, text) => {
+])('the check of a release says that %s names another version', (file, text) => {
   const { root, change } = copyProject()
   change(file, text, text.replace('0.2.0', '0.1.9'))
   expect(findMissing(root)).toEqual([`${file} names 0.1.9-dev, not 0.2.0-dev.`])

@@ -1,22 +1,30 @@
 import { execFile, execFileSync, spawn } from 'node:child_process'
-import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import packageJson from '../../package.json' with { type: 'json' }
+import { scripts } from '../../tools/scripts.ts'
 import { projectRoot, readPage } from '../support/docs.ts'
 import { adminUrl, hasServer } from '../support/postgresql.ts'
 
-const { scripts } = JSON.parse(readPage('package.json')) as { scripts: Record<string, string> }
+/** Each script of package.json, and each name that one takes only if it is named: `bench -- webhooks`. */
+const commands = [
+  ...Object.keys(packageJson.scripts),
+  ...Object.entries(scripts).flatMap(([script, { byName }]) =>
+    Object.keys(byName).map((name) => `${script} -- ${name}`),
+  ),
+]
 
-/** What runs the other scripts, and fails if they do. */
-const others =
-  ['.ci/run', 'test/all.ts', 'test/support/long-suites.ts', 'test/docs/release.embedded.test.ts']
-    .map(readPage)
-    .join(' ') + scripts['check']
+/** What CI and `test:all` run, in which lists of arguments become text. */
+const others = ['.ci/run', 'test/all.ts', 'test/support/long-suites.ts', 'test/docs/release.embedded.test.ts']
+  .map((file) => readPage(file).replace(/[',[\]]/g, ''))
+  .join(' ')
+  .replaceAll('suite: ', 'suite -- ')
 
 interface Trial {
-  /** The options with which the script ends soonest. */
+  /** The options with which the command ends soonest. */
   readonly args?: readonly string[]
   /** What its output has if it works. */
   readonly prints?: readonly RegExp[]
@@ -33,14 +41,11 @@ const trials: Record<string, Trial> = {
   fusion: { args: ['--version'], prints: [/^\d+\.\d+\.\d+/m] },
   schema: {},
   migration: { prints: [/The migrations match schema.prisma/] },
-  'test:types': {},
-  'test:mutants': { args: ['src/cli.ts'], prints: [/^0 mutants, 0 survivors/m] },
-  'test:distributed': { prints: [/^Skipped: TEST_CITUS_URL is not set/m] },
+  'suite -- mutants': { args: ['src/cli.ts'], prints: [/^0 mutants, 0 survivors/m] },
+  'suite -- distributed': { prints: [/^Skipped: TEST_CITUS_URL is not set/m] },
   // test/memory/system.long.postgres.test.ts has a run of it.
-  'test:memory': { args: ['--help'], prints: [/--reads/] },
-  'test:soak': { args: ['--help'], prints: [/--minutes/] },
-  licences: {},
-  sbom: { prints: [/"bomFormat": "CycloneDX"/] },
+  'suite -- memory': { args: ['--help'], prints: [/--reads/] },
+  'suite -- soak': { args: ['--help'], prints: [/--minutes/] },
   format: { prints: [/Checked \d+ files/] },
   bench: {
     prints: [
@@ -60,29 +65,30 @@ const trials: Record<string, Trial> = {
       /^[1-9]\d* % of the gateway's responses to reads came from memory/m,
     ],
   },
-  'bench:bulk': { prints: [/^\| CPU of both, ms \| [\d.]+ \| [\d.]+/m] },
-  'bench:compression': { prints: [/^\| 1 MiB \| br \| \d+/m] },
-  'bench:events': { prints: [/^\| import records \| \d+ \| \d+/m] },
-  'bench:followers': { prints: [/^20 followers, [1-9]/m] },
-  'bench:growth': {
+  'bench -- bulk': { prints: [/^\| CPU of both, ms \| [\d.]+ \| [\d.]+/m] },
+  'bench -- compression': { prints: [/^\| 1 MiB \| br \| \d+/m] },
+  'bench -- events': { prints: [/^\| import records \| \d+ \| \d+/m] },
+  'bench -- followers': { prints: [/^20 followers, [1-9]/m] },
+  'bench -- growth': {
     prints: [/^\| the first page \| [\d.]+ ms/m, /^\| the index user_folded_search_idx \| [\d.]+ ms/m],
   },
-  'bench:memory': { prints: [/^\| after a full garbage collection \| \d+/m] },
-  'bench:neighbours': { args: ['--only', 'one node'], prints: [/^\| one node 450 times \| \d+/m] },
-  'bench:processes': { args: ['--only', 'fh'], prints: [/^\| \(h\) .* requests\/s/m] },
-  'bench:searches': { prints: [/^\| 1,000 \| statistics \| [\d.]+/m] },
-  'bench:start': { prints: [/^\| fusion serve in an empty folder until \/ready \| [\d.]+ s/m] },
-  'bench:tenants': { prints: [/^\| fail [1-9]\d* of \d+ expired leases \| 100/m] },
-  'bench:versions': { args: ['--partitions', '4', '--only', 'fjp'], prints: [/^\| \(p\) 1000 jobs of three types/m] },
-  'bench:webhooks': { prints: [/^\| good \| 10 \| 10 \|/m] },
+  'bench -- memory': { prints: [/^\| after a full garbage collection \| \d+/m] },
+  'bench -- neighbours': { args: ['--only', 'one node'], prints: [/^\| one node 450 times \| \d+/m] },
+  'bench -- processes': { args: ['--only', 'fh'], prints: [/^\| \(h\) .* requests\/s/m] },
+  'bench -- searches': { prints: [/^\| 1,000 \| statistics \| [\d.]+/m] },
+  'bench -- start': { prints: [/^\| fusion serve in an empty folder until \/ready \| [\d.]+ s/m] },
+  'bench -- tenants': { prints: [/^\| fail [1-9]\d* of \d+ expired leases \| 100/m] },
+  'bench -- versions': {
+    args: ['--partitions', '4', '--only', 'fjp'],
+    prints: [/^\| \(p\) 1000 jobs of three types/m],
+  },
+  'bench -- webhooks': { prints: [/^\| good \| 10 \| 10 \|/m] },
 }
 
 // The scripts write files, so they run in a copy. They do not change the project.
 const folder = mkdtempSync(path.join(tmpdir(), 'fusion-scripts-'))
 const copy = path.join(folder, 'copy')
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
-
-const installsBench = 'npm ci --prefix bench --no-fund --no-audit'
 
 describe.skipIf(!hasServer)('package.json', () => {
   beforeAll(() => {
@@ -91,9 +97,6 @@ describe.skipIf(!hasServer)('package.json', () => {
     for (const file of files) cpSync(path.join(projectRoot, file), path.join(copy, file))
     execFileSync('git', ['init', '--quiet'], { cwd: copy })
     symlinkSync(path.join(projectRoot, 'node_modules'), path.join(copy, 'node_modules'))
-    // Two scripts install the peers. Once is enough.
-    writeFileSync(path.join(copy, 'package.json'), readPage('package.json').replaceAll(`${installsBench} && `, ''))
-    execFileSync('sh', ['-c', installsBench], { cwd: copy, stdio: 'ignore' })
   })
 
   it('has a gateway that starts without development packages', { timeout: 600_000 }, async () => {
@@ -128,25 +131,25 @@ describe.skipIf(!hasServer)('package.json', () => {
   })
 
   it('has scripts that are run here, by CI or by test:all', () => {
-    const run = (name: string) => trials[name] !== undefined || new RegExp(`\\b${name}(?![\\w:])`).test(others)
-    expect(Object.keys(scripts).filter((name) => !run(name))).toEqual([])
-    expect(Object.keys(trials).filter((name) => scripts[name] === undefined)).toEqual([])
+    const isRun = (command: string) => command in trials || new RegExp(`\\b${command}(?![\\w:])`).test(others)
+    expect(commands.filter((command) => !isRun(command))).toEqual([])
+    expect(Object.keys(trials).filter((command) => !commands.includes(command))).toEqual([])
   })
 
   // The benchmark with all its peers takes the longest.
   it.each(Object.entries(trials))(
     'has the script %s, which works',
     { timeout: 600_000 },
-    async (name, { args = [], prints = [] }) => {
+    async (command, { args = [], prints = [] }) => {
       const url = new URL(adminUrl())
       url.search = ''
       // Not the settings of this run, such as what records its statements.
       const own = Object.entries(process.env).filter(([key]) => !/^(TEST_|NODE_ENV$|NODE_OPTIONS$|TZ$)/.test(key))
       const env = { ...Object.fromEntries(own), DATABASE_URL: url.href }
-      const tries = name.startsWith('bench') ? ['--try'] : []
-      const { stdout } = await promisify(execFile)('npm', ['run', name, '--', ...tries, ...args], {
-        // npm lists the packages of a folder, not of a link to it.
-        cwd: name === 'sbom' ? projectRoot : copy,
+      const [script = '', ...name] = command.split(' -- ')
+      const tries = script === 'bench' ? ['--try'] : []
+      const { stdout } = await promisify(execFile)('npm', ['run', script, '--', ...name, ...tries, ...args], {
+        cwd: copy,
         env,
         maxBuffer: 64 * 1024 * 1024,
       })

@@ -205,7 +205,6 @@ describe('a live object', () => {
     expect(await nextOf(ofProfile, 'profile')).toEqual({ username: 'a' })
     await make.account(user.id)
     await app.database.prisma.profile.updateMany({ where: { id: profile.id }, data: { username: 'b' } })
-    expect(await nextOf(ofAccount, 'account')).toEqual({ displayName: 'A' })
     expect(await nextOf(ofProfile, 'profile')).toEqual({ username: 'b' })
     await app.database.prisma.account.deleteMany({ where: { id: account.id } })
     for (const [stream, name] of [
@@ -230,7 +229,7 @@ describe('a live object', () => {
     }
   })
 
-  it('is read with one statement per change, besides the one that finds it', async () => {
+  it('is read with one statement per change', async () => {
     const user = await make.user()
     const stream = await live('user', user.id, 'name accounts { displayName profile { username } }')
     await nextOf(stream, 'user')
@@ -238,7 +237,7 @@ describe('a live object', () => {
       await make.account(user.id)
       await nextOf(stream, 'user')
     })
-    expect(statements.filter((sql) => /"public"."user"|FROM "user"/.test(sql))).toHaveLength(2)
+    expect(statements.filter((sql) => /"public"."user"|FROM "user"/.test(sql))).toHaveLength(1)
     stream.close()
   })
 })

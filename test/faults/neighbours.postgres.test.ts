@@ -21,7 +21,7 @@ afterAll(async () => {
   await cluster?.remove()
 })
 
-// How long the others wait depends on the machine, so `npm run bench:neighbours` measures it, with the limits that a
+// How long the others wait depends on the machine, so `npm run bench -- neighbours` measures it, with the limits that a
 // gateway has by default. Here none of them may be refused: without the limits they get 503. The bound of the memory is
 // half as much again as the one of the benchmark, because this gateway charges no points and goes through all attacks.
 const memoryBound = 1_536

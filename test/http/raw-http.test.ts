@@ -294,6 +294,7 @@ describe('a page of another origin', () => {
     expect(allowed).toEqual(
       expect.arrayContaining([
         'authorization',
+        'cache-control',
         'x-api-key',
         'idempotency-key',
         'traceparent',

@@ -2,13 +2,13 @@
 // server is restarted, fails over to its replica, gets a restored backup, and its rows are moved to another database.
 // Checks that each read shows what was acknowledged before it was sent. Exits with 1 if one does not.
 //
-//   npm run test:memory [-- --seconds N --reads N --seed N]
+//   npm run suite -- memory [--seconds N --reads N --seed N]
 import { parseArgs } from 'node:util'
 import { canCreateClusters } from '../support/cluster.ts'
 import { hasPgBouncer } from '../support/pgbouncer.ts'
 import { checkSystem } from './check-system.ts'
 
-const help = `npm run test:memory [-- OPTIONS]
+const help = `npm run suite -- memory [OPTIONS]
 
   --seconds N  the least duration (default: 120)
   --reads N    the least number of reads (default: 200000)

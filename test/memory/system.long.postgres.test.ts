@@ -3,7 +3,7 @@ import { canCreateClusters } from '../support/cluster.ts'
 import { hasPgBouncer } from '../support/pgbouncer.ts'
 import { checkSystem } from './check-system.ts'
 
-describe.skipIf(!canCreateClusters || !hasPgBouncer)('a short run of `npm run test:memory`', () => {
+describe.skipIf(!canCreateClusters || !hasPgBouncer)('a short run of `npm run suite -- memory`', () => {
   it('finds no read that is out of date, with a restart, a failover, a restored backup and a move of the rows', async () => {
     const { problems, ...counts } = await checkSystem({ seconds: 20, reads: 3_000, seed: 1, print: () => undefined })
     if (problems.length > 0) expect.fail(problems.join('\n'))

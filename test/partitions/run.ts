@@ -1,5 +1,6 @@
-// Runs the tests on PostgreSQL: `npm run test:postgres`. It records the statements that the gateway sends, and explains
-// each on partitioned tables: it must read one partition. The tests that partitions can change run on such tables too.
+// Runs the tests on PostgreSQL: `npm run suite -- postgres`. It records the statements that the gateway sends, and
+// explains each on partitioned tables: it must read one partition. The tests that partitions can change run on such
+// tables too.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

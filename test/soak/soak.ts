@@ -2,12 +2,12 @@
 // killed. Checks that no tenant gets rows of another one, that every request is answered, and that no memory or
 // connection leaks. Exits with 1 if it finds a problem.
 //
-//   npm run test:soak [-- --minutes N]
+//   npm run suite -- soak [--minutes N]
 import { parseArgs } from 'node:util'
 import { canCreateClusters } from '../support/cluster.ts'
 import { megabytes, runSoak } from './run-soak.ts'
 
-const help = `npm run test:soak [-- OPTIONS]
+const help = `npm run suite -- soak [OPTIONS]
 
   --minutes N  duration in minutes, after the warm-up (default: 10)
   --quick      run for 30 seconds, after the warm-up

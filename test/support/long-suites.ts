@@ -4,31 +4,31 @@ import path from 'node:path'
 import { projectRoot } from './docs.ts'
 import { recordedSeconds } from './measure.ts'
 
-/** What takes minutes: a test file, or a script of package.json with its arguments. */
+/** What takes minutes: a test file, or a suite of `npm run suite` with its arguments. */
 export interface LongSuite {
   readonly name: string
   /** Undefined for a test file. */
-  readonly script?: readonly string[]
+  readonly suite?: readonly string[]
   readonly needsServer?: boolean
   /** Whether it uses the embedded database although there is a server. */
   readonly isEmbedded?: boolean
 }
 
 /** The suites that take minutes and are not test files. */
-const scripts: readonly LongSuite[] = [
-  { name: 'a campaign of faults', script: ['test:campaign', '--', '--seconds', '60'], needsServer: true },
-  { name: 'a soak', script: ['test:soak', '--', '--quick'], needsServer: true },
+const suites: readonly LongSuite[] = [
+  { name: 'a campaign of faults', suite: ['campaign', '--seconds', '60'], needsServer: true },
+  { name: 'a soak', suite: ['soak', '--quick'], needsServer: true },
   {
     name: 'many random operations on PostgreSQL',
-    script: ['test:differential', '--', '--operations', '2000'],
+    suite: ['differential', '--operations', '2000'],
     needsServer: true,
   },
   {
     name: 'many random operations on the embedded database',
-    script: ['test:differential', '--', '--operations', '2000'],
+    suite: ['differential', '--operations', '2000'],
     isEmbedded: true,
   },
-  { name: 'tables distributed by Citus', script: ['test:distributed'] },
+  { name: 'tables distributed by Citus', suite: ['distributed'] },
 ]
 
 /** `npm run test:all` runs a quarter of the suites, a release all. */
@@ -40,9 +40,9 @@ export function suitesOf(quarter: number): LongSuite[] {
   const files = globSync('{test,packages/*/test}/**/*.long.*', { cwd: projectRoot }).map(
     (name): LongSuite => ({ name }),
   )
-  const suites = [...scripts, ...files].map((suite) => ({ suite, seconds: seconds.get(suite.name) ?? 60 }))
+  const all = [...suites, ...files].map((suite) => ({ suite, seconds: seconds.get(suite.name) ?? 60 }))
   const bins = Array.from({ length: quarters }, () => ({ seconds: 0, suites: [] as LongSuite[] }))
-  for (const one of suites.toSorted((a, b) => b.seconds - a.seconds || (a.suite.name < b.suite.name ? -1 : 1))) {
+  for (const one of all.toSorted((a, b) => b.seconds - a.seconds || (a.suite.name < b.suite.name ? -1 : 1))) {
     const shortest = bins.reduce((least, bin) => (bin.seconds < least.seconds ? bin : least))
     shortest.seconds += one.seconds
     shortest.suites.push(one.suite)

@@ -13,5 +13,5 @@ export function openApiDocument(): Record<string, unknown> {
 /** The types that a client generates from /openapi.json. */
 export async function generateOpenApiTypes(): Promise<string> {
   const types = astToString(await openapiTypescript(openApiDocument() as unknown as OpenAPI3))
-  return `// Generated from the OpenAPI document: npm run test:types\n${types}`
+  return `// Generated from the OpenAPI document: npm run schema\n${types}`
 }

@@ -5,7 +5,7 @@
 // compose.yaml are started from it, if how the image is built has changed since that was done last (built.txt), or with
 // --build, which writes built.txt. Otherwise only the files of the image are built, and started without a container.
 //
-//   TEST_DATABASE_URL=postgresql://… npm run check:image [-- --build]
+//   TEST_DATABASE_URL=postgresql://… npm run check -- image [--build]
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
@@ -23,7 +23,7 @@ import { canStartServers } from './start-servers.ts'
 const adminUrl = process.env['TEST_DATABASE_URL']
 if (!adminUrl) {
   process.stderr.write(
-    'check:image needs PostgreSQL: set TEST_DATABASE_URL to the URL of a user who may create databases, such as postgresql://postgres@127.0.0.1:5432/postgres\n',
+    'The check of the image needs PostgreSQL: set TEST_DATABASE_URL to the URL of a user who may create databases, such as postgresql://postgres@127.0.0.1:5432/postgres\n',
   )
   process.exit(1)
 }

@@ -58,7 +58,7 @@ const rows = [...byLicence]
   .map(([licence, names]) => `| ${licence} | ${[...names].toSorted().join(', ')} |`)
 const content = `# Licences
 
-The packages that the gateway runs with, by licence. \`npm run licences\` writes this page, and \`npm run check\` compares it. \`npm run sbom\` prints a
+The packages that the gateway runs with, by licence. \`npm run check -- licences --write\` writes this page, and \`npm run check\` compares it. \`npx node tools/packages/sbom.js\` prints a
 bill of materials (CycloneDX).
 
 | Licence | Packages |
@@ -67,7 +67,8 @@ ${rows.join('\n')}
 `
 
 if (process.argv.includes('--write')) writeFileSync(page, content)
-else if (readFileSync(page, 'utf8') !== content) problems.push('docs/licences.md is out of date. Run: npm run licences')
+else if (readFileSync(page, 'utf8') !== content)
+  problems.push('docs/licences.md is out of date. Run: npm run check -- licences --write')
 
 if (problems.length > 0) {
   process.stderr.write(`${problems.join('\n')}\n`)

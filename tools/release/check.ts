@@ -1,7 +1,7 @@
 // Says what is missing for a release, and exits with 1 if anything is. CONTRIBUTING.md has the steps.
 //
-//   npm run check:release
-//   npm run check:release -- --set 0.2.0    writes the version wherever the project names its own
+//   npm run check -- release
+//   npm run check -- release --set 0.2.0    writes the version wherever the project names its own
 import { execFileSync } from 'node:child_process'
 import path from 'node:path'
 import { parseArgs } from 'node:util'

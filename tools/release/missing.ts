@@ -22,7 +22,7 @@ export function findMissing(root: string, isRelease = false): string[] {
   const need = (isThere: boolean | undefined, sentence: string) => {
     if (!isThere) missing.push(sentence)
   }
-  if (isRelease) need(version === next, `The version is ${version}: npm run check:release -- --set ${next}`)
+  if (isRelease) need(version === next, `The version is ${version}: npm run check -- release --set ${next}`)
   need(top?.number === next, `CHANGELOG.md does not begin with "## [${next}] - ", the version of package.json.`)
   if (isRelease || version === next) need(top?.isDated, `CHANGELOG.md has no date for ${next}.`)
   else need(!top?.isDated, `CHANGELOG.md has a date for ${next}, which package.json does not call a release.`)

@@ -1,5 +1,5 @@
 // Objects whose names a caller chooses: variables, aliases, fields of JSON. `{}` has a `constructor` and a `toString`
-// that nobody has sent, and an assignment to `__proto__` is lost. `npm run check:names` finds the places that read or
+// that nobody has sent, and an assignment to `__proto__` is lost. `npm run check -- names` finds the places that read or
 // write such an object by themselves.
 
 /** The value that an object itself has under a name: `ownValue({}, 'toString')` ⇒ `undefined`. */

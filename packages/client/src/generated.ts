@@ -92,7 +92,6 @@ export const statistics: string[] = [
 
 /** Other objects without an id. They are parts of the object that has them. */
 export const parts: string[] = [
-  "AccountListChange",
   "AccountStatusCount",
   "FieldUsage",
   "GroupCount",
@@ -101,9 +100,7 @@ export const parts: string[] = [
   "JobStatusCount",
   "OperationUsage",
   "PlatformCount",
-  "ProfileListChange",
-  "UserError",
-  "UserListChange"
+  "UserError"
 ]
 
 /** The fields of Query that a deletion changes. */

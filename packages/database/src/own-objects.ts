@@ -56,6 +56,7 @@ export const calledFunctions: readonly string[] = [
 
 /** The functions of triggers, which need no privilege. Some are only in old, or only in distributed, databases. */
 export const triggerFunctions: readonly string[] = [
+  'announce_changed_rows()',
   'count_truncation()',
   'delete_events()',
   'notify_job_changed()',

@@ -1,3 +1,5 @@
+import type { Viewer } from '@fusion-gateway/auth'
+import type { LoggedModels } from '@fusion-gateway/pothos-trees'
 import type { Model } from '@fusion-gateway/prisma-trees'
 import type { Sql } from '@fusion-gateway/sql'
 import type { Context } from './context.ts'
@@ -48,4 +50,41 @@ export interface ChangeLog {
   readonly readChanges: ReadChanges
   /** Reads the position that a client follows from. Undefined if the viewer may not follow the log. */
   readonly readPosition: (context: Pick<Context, 'sql' | 'viewer'>) => Promise<string | undefined>
+  /** What live queries follow. */
+  readonly live: LiveChanges
+}
+
+/** How live queries learn of changes without asking for each of them. */
+export interface LiveChanges extends LoggedModels {
+  /**
+   * Calls back when something may have been written, until the returned function is called.
+   *
+   * @throws if the database cannot be reached
+   */
+  watch(onWritten: () => void): Promise<() => void>
+  /** Finds those of some tenants in whose logs something may have been written after a position, by one statement. */
+  findWritten(followed: readonly FollowedTenant[]): Promise<readonly string[]>
+  /** The models whose changes are announced, besides or instead of being in the log. */
+  readonly announced: ReadonlySet<Model>
+  /**
+   * Calls back after changes of announced rows, until the returned function is called. Without a tenant, any of them can
+   * have changed.
+   *
+   * @throws if the database cannot be reached
+   */
+  listen(onChange: (tenantAppId?: string, model?: string) => void): Promise<() => void>
+  /** The model of the events of the log. */
+  readonly ofEvents: Model
+  /**
+   * Calls back when a viewer can read more events, until the returned function is called.
+   *
+   * @throws if the database cannot be reached
+   */
+  followEvents(viewer: Viewer, onEvents: () => void): Promise<() => void>
+}
+
+export interface FollowedTenant {
+  readonly tenantAppId: string
+  readonly server: string | undefined
+  readonly position: LogPosition | undefined
 }

@@ -91,26 +91,12 @@ export interface RequestRows {
 /** The operation of a subscription, as its source needs to know it. */
 export interface SubscribedOperation {
   /**
-   * Takes the points of the next execution. Those of the first one are taken already, and an execution takes them
-   * itself unless the source has. Returns the budget with least left; undefined if none is limited.
-   *
-   * @throws GatewayError RATE_LIMITED
-   */
-  reserve(): Promise<Budget | undefined>
-  /**
    * Takes points for what the source reads of the log. Returns the budget with least left; undefined if none is
    * limited.
    *
    * @throws GatewayError RATE_LIMITED
    */
   spend(points: number): Promise<Budget | undefined>
-  /**
-   * The models whose rows the operation depends on.
-   *
-   * @param logged the models of whose rows each change is an event
-   * @returns undefined if it depends on others too
-   */
-  modelsOf(logged: ReadonlySet<Model>): ReadonlySet<Model> | undefined
 }
 
 /** The context of one request, or of one page of a stream. Every resolver and every service gets it. */
@@ -122,6 +108,8 @@ export interface Context extends RequestServices, RequestRows {
   readonly log: Logger
   /** Only for the sources of subscriptions. */
   readonly subscription?: SubscribedOperation
+  /** Only for live queries: ends the query after this result. */
+  readonly live?: { end(): void }
   /** Stands for one execution, for what its viewer may not see (pothos-trees/masked.ts). */
   readonly execution?: object
   readonly trace: RequestTrace | undefined

@@ -1,4 +1,12 @@
-export type { Change, ChangeLog, LogChanges, LogPosition, ReadChanges } from './change-log.ts'
+export type {
+  Change,
+  ChangeLog,
+  FollowedTenant,
+  LiveChanges,
+  LogChanges,
+  LogPosition,
+  ReadChanges,
+} from './change-log.ts'
 export * from './context.ts'
 export { removeExpiredResponses } from './idempotency/idempotency.ts'
 export { lengthOf, pointsOfLength, usedPoints } from './operation/admit.ts'

@@ -1,5 +1,4 @@
 import { GatewayError } from '@fusion-gateway/base'
-import type { ExecutionResult } from 'graphql'
 
 /**
  * Thrown by the events of a subscription that breaks off before its end, because the gateway or the database stops. Its
@@ -23,11 +22,4 @@ export interface SubscriptionValues<Value> extends AsyncIterator<Value, undefine
   readonly position?: string
   /** What a client that has received the values so far does to go on later, as a sentence. */
   continuation(): string
-  /**
-   * Of a list that the operation reads whole for each value: returns the part of a result that the client lacks, or
-   * undefined if it lacks nothing. The values are paid, each at the cost of the operation.
-   *
-   * @throws the first error of the result if the list cannot be compared
-   */
-  readonly changesIn?: ((result: ExecutionResult) => ExecutionResult | undefined) | undefined
 }

@@ -51,8 +51,12 @@ export interface FieldMetadata {
   readonly columns?: readonly string[]
   /** For a field of Query or Subscription: the model that it reads, by which argument, and whether it reads others. */
   readonly root?: { readonly model: Model; readonly ids?: string; readonly readsOthers?: boolean }
+  /** The models of the rows that it reads, if its type does not say it: that of `node` is abstract. */
+  readonly models?: readonly Model[]
   /** Whether its value can change without a change of a row that its operation reads. See `dependenciesOf`. */
   readonly isUnlogged?: boolean
+  /** Whether a field of Subscription is read again as a live query is, and follows no events. */
+  readonly isLive?: boolean
   /** Whether the field shows the row as it is now if it was not written: instead of the result, or only then. */
   readonly current?: 'instead' | 'only'
   /** Why the field is deprecated, instead of Pothos' `deprecationReason`. */

@@ -71,8 +71,20 @@ class TreesPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   }
 
   override onOutputFieldConfig(field: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
-    const { scope, isMasked, isSecret, cost, columns, root, isUnlogged, deprecation, current, ...options } =
-      field.pothosOptions as FieldMetadata
+    const {
+      scope,
+      isMasked,
+      isSecret,
+      cost,
+      columns,
+      root,
+      models,
+      isUnlogged,
+      isLive,
+      deprecation,
+      current,
+      ...options
+    } = field.pothosOptions as FieldMetadata
     const relation = options.relation ?? this.relationOf(field)
     const { hasDatedDeprecations, hasNullableQuery } = this.builder.options.trees
     if (hasDatedDeprecations && field.deprecationReason != null) {
@@ -92,7 +104,9 @@ class TreesPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
       relation,
       columns,
       root,
+      models,
       isUnlogged,
+      isLive,
       deprecation,
       current,
     }

@@ -12,7 +12,7 @@ const maxNamesPerTenant = 50
 
 /**
  * The limits of the concurrency of a process. A metric that is older than the one of all limits counts them too, for
- * alerts and dashboards.
+ * alerts and dashboards. New limits are not added.
  */
 const loadLimits: ReadonlySet<LimitName> = new Set<LimitName>([
   'in_flight',

@@ -14,7 +14,6 @@ import {
 import { isStorableText } from '@fusion-gateway/sql'
 import { builder } from '../builder.ts'
 import { defineLive } from '../event/live.graphql.ts'
-import { defineLiveList } from '../event/live-list.graphql.ts'
 import { Node, registerNode } from '../node.graphql.ts'
 import { User, UserFilter } from '../user/user.graphql.ts'
 import {
@@ -81,8 +80,6 @@ defineLive('account', {
   scope: 'users:read',
   relation: accountById,
   follows: 'the account and its profile',
-  by: 'accountId',
-  find: async ({ db }, id) => (await db.account.findFirst({ where: { id }, select: { id: true } }))?.id ?? null,
 })
 
 export const AccountFilter = builder.filter('Account', {
@@ -131,8 +128,6 @@ const accounts = builder.list(Account, { plural: 'accounts', filter: AccountFilt
 builder.queryField('accounts', (t) =>
   t.list(accounts, { scope: 'users:read', description: "Lists your tenant's accounts." }),
 )
-
-defineLiveList('accounts', accounts, 'users:read')
 
 builder.prismaObjectFields(User, (t) => ({
   accounts: t.relation('accounts', {

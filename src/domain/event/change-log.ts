@@ -3,13 +3,12 @@ import type { Change, ChangeLog, LogChanges, LogPosition, ReadChanges } from '@f
 import type { Model } from '@fusion-gateway/prisma-trees'
 import { type Sql, statement } from '@fusion-gateway/sql'
 import type { EventType } from './event.ts'
+import type { EventFeed } from './event-feed.ts'
+import { liveChangesOf, loggedModels } from './live-changes.ts'
 import { formatPosition, positionAt, readLogEnd } from './position.ts'
 
-/** The models of whose rows each change is an event (test/events/every-column.test.ts). */
-export const loggedModels: ReadonlySet<Model> = new Set<Model>(['User', 'Account', 'Profile', 'EmailRecord'])
-
 /** The models whose rows can have changed with an event. Rows are deleted with the row that they belong to. */
-export const modelsOf: Partial<Record<EventType, readonly Model[]>> = {
+const modelsOf: Partial<Record<EventType, readonly Model[]>> = {
   USER_CREATED: ['User'],
   USER_UPDATED: ['User'],
   USER_DELETED: ['User'],
@@ -17,6 +16,13 @@ export const modelsOf: Partial<Record<EventType, readonly Model[]>> = {
   ACCOUNT_UPDATED: ['Account'],
   ACCOUNT_UNLINKED: ['Account', 'Profile', 'EmailRecord'],
   PROFILE_SYNCED: ['Profile', 'EmailRecord'],
+  JOB_CREATED: ['Job'],
+  JOB_STARTED: ['Job'],
+  JOB_UPDATED: ['Job'],
+  JOB_SUCCEEDED: ['Job'],
+  JOB_FAILED: ['Job'],
+  JOB_CANCELLED: ['Job'],
+  JOB_RETRIED: ['Job'],
 }
 
 /** More changes are not looked at one by one. */
@@ -50,9 +56,11 @@ async function readAfter(sql: Sql, tenantAppId: string, after: LogPosition | und
   }
 }
 
-export function changeLogOf({ driver }: Pick<Database, 'driver'>): ChangeLog {
+export function changeLogOf(database: Pick<Database, 'driver' | 'sql'>, events: EventFeed): ChangeLog {
+  const { driver } = database
   return {
     models: loggedModels,
+    live: liveChangesOf(database, events),
     readChanges: (sql, ...rest) => readerFor(sql, driver)(sql, ...rest),
     async readPosition({ sql, viewer }) {
       if (!viewer.scopes.includes('events:read')) return undefined

@@ -57,6 +57,9 @@ export interface FeedOptions {
   readonly onError: (error: unknown) => void
 }
 
+/** After what the feed calls back. */
+type Watch = 'events' | 'reads'
+
 export type EventFeed = ReturnType<typeof createEventFeed>
 
 /** The channel on which the triggers of the log notify (migration event_log). */
@@ -82,7 +85,7 @@ export function createEventFeed({ log, driver, queue, onStall, onRead = () => un
   const maxPause = driver.isShared ? pollMilliseconds.shared : pollMilliseconds.own
   const tails = new Map<string, TenantTail>()
   const followers = new Set<Follower>()
-  const watchers = new Set<() => void>()
+  const watchers = new Map<() => void, Watch>()
   const closing = new AbortController()
   const announcements = createAnnouncements(driver, closing.signal)
   let reading: Promise<void> | undefined
@@ -110,8 +113,8 @@ export function createEventFeed({ log, driver, queue, onStall, onRead = () => un
         delay = isAnnounced || isFull || isFurther ? restMilliseconds : Math.min(2 * delay, maxPause)
         const complete = horizons.map((horizon) => horizon.complete).join(' ')
         // Transactions that did not announce their events may have ended. Those on other servers announce none here.
-        if (isAnnounced || complete !== completeBefore || driver.isDistributed?.())
-          for (const watch of watchers) watch()
+        const isNew = isAnnounced || complete !== completeBefore || driver.isDistributed?.()
+        for (const [call, after] of watchers) if (isNew || after === 'reads') call()
         completeBefore = complete
       } catch (error) {
         onError(error)
@@ -166,12 +169,14 @@ export function createEventFeed({ log, driver, queue, onStall, onRead = () => un
     /**
      * Calls back when events may have been written, of whichever tenant.
      *
+     * @param after `reads`: calls back after each read of the log, also those that find nothing. An event that was not
+     *   announced can be visible then, although it cannot be read yet, because an older transaction runs
      * @returns stops it
      * @throws if the database cannot be reached
      */
-    async watch(callBack: () => void): Promise<() => void> {
+    async watch(callBack: () => void, after: Watch = 'events'): Promise<() => void> {
       await announcements.listen()
-      watchers.add(callBack)
+      watchers.set(callBack, after)
       reading ??= read()
       return () => void watchers.delete(callBack)
     },

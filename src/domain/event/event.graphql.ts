@@ -6,7 +6,7 @@ import type { IdWindow } from '@fusion-gateway/prisma-trees'
 import { isPossibleId } from '@fusion-gateway/sql'
 import { z } from 'zod'
 import { builder } from '../builder.ts'
-import { loadNode, Node } from '../node.graphql.ts'
+import { loadNode, Node, nodeModels } from '../node.graphql.ts'
 import { type Event as EventRow, type EventType as EventTypeName, eventTypes, isEventId } from './event.ts'
 import { liveValues } from './live.ts'
 import { parsePosition } from './position.ts'
@@ -47,6 +47,7 @@ export const Event = builder.objectRef<EventRow>('Event').implement({
     node: t.field({
       type: Node,
       nullable: true,
+      models: nodeModels,
       description: 'The resource as it is now. Null once it is deleted. Needs the scope of its type.',
       resolve: ({ type, resourceId }, _, context, info) =>
         loadNode(ownValue(resources, type.slice(0, type.indexOf('_'))) ?? '', resourceId, context, info),
@@ -127,6 +128,7 @@ builder.queryField('events', (t) =>
       description:
         "Lists the changes of your tenant's users, accounts, profiles and jobs, oldest first. They are kept for the number of days that the " +
         'operator has chosen. The cursor of an event is its id. A token that is bound to a user sees the events of this user.',
+      models: ['Event'],
       cost: { extra: ({ filter }) => (isScan((filter ?? {}) as object) ? pointsOfScan : 0) },
       args: { filter: t.arg({ type: EventFilter, description: 'Selects events. All by default.' }) },
       resolve: (_, args, context) => listEvents(context, args as EventArguments),

@@ -11,12 +11,10 @@ interface LiveOptions<Value> {
   readonly first?: (() => Promise<Value>) | undefined
   /** The value after events, or several values; none if they do not concern it. */
   readonly after: (events: readonly Event[]) => Promise<readonly Value[]>
-  readonly isOver?: () => boolean
   /**
    * The id of the event that a value is, for a client that continues after it. Without it, a client subscribes again.
    */
   readonly eventIdOf?: (value: Value) => string
-  readonly changesIn?: SubscriptionValues<Value>['changesIn']
 }
 
 /**
@@ -25,7 +23,7 @@ interface LiveOptions<Value> {
  */
 export function liveValues<Value>(
   follower: EventFollower,
-  { first, after, isOver = () => false, eventIdOf, changesIn }: LiveOptions<Value>,
+  { first, after, eventIdOf }: LiveOptions<Value>,
 ): LiveValues<Value> {
   let readFirst = first
   const pending: Value[] = []
@@ -37,7 +35,6 @@ export function liveValues<Value>(
       readFirst = undefined
       return true
     }
-    if (isOver()) return false
     const events = await follower.next()
     if (!events) return false
     pending.push(...(await after(events)))
@@ -48,7 +45,7 @@ export function liveValues<Value>(
     async next() {
       try {
         while (pending.length === 0 && !follower.hasEnded) if (!(await read())) break
-        if (pending.length > 0 || !isOver()) follower.requireFeed()
+        follower.requireFeed()
       } catch (error) {
         follower.return()
         throw error
@@ -67,7 +64,6 @@ export function liveValues<Value>(
     },
     ...(eventIdOf && { position: follower.start }),
     continuation: () => (eventIdOf ? `Continue after ${lastPosition}.` : 'Subscribe again.'),
-    changesIn,
     [Symbol.asyncIterator]: () => values,
   }
   return values

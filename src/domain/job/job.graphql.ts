@@ -11,6 +11,7 @@ import {
 } from '@fusion-gateway/pothos-trees'
 import { asParent, newestFirst, type SelectedRow } from '@fusion-gateway/prisma-trees'
 import { builder } from '../builder.ts'
+import { defineLive } from '../event/live.graphql.ts'
 import { Node, registerNode } from '../node.graphql.ts'
 import { bulkInput, maxBulk } from './job.input.ts'
 import {
@@ -23,8 +24,8 @@ import {
   createJobs,
   extend,
   fail,
-  followJob,
   followJobs,
+  isJobFinished,
   report,
   retryJob,
 } from './job.service.ts'
@@ -155,18 +156,15 @@ const jobs = builder.list(Job, {
 
 builder.queryField('jobs', (t) => t.list(jobs, { scope: 'jobs:read', description: "Lists your tenant's jobs." }))
 
+defineLive('job', {
+  type: Job,
+  scope: 'jobs:read',
+  relation: jobById,
+  follows: 'the job',
+  end: { when: 'it is finished', isReached: isJobFinished },
+})
+
 builder.subscriptionFields((t) => ({
-  job: t.prismaField({
-    type: Job,
-    nullable: true,
-    scope: 'jobs:read',
-    description:
-      'Sends a job now and after changes, until it is finished; several changes at once are sent as one. Sends null and ends if your tenant has no job with this id.',
-    args: { id: t.arg.id({ required: true, description: 'The id of the job.' }) },
-    subscribe: (_, args, context) => followJob(context, args),
-    resolve: (query, job: SelectedRow<'Job'> | null, _args, { db }) =>
-      job && db.job.findFirst({ ...query, where: { id: job.id } }),
-  }),
   jobs: t.field({
     type: [Job],
     scope: 'jobs:read',

@@ -233,33 +233,10 @@ export async function changeJobs(
   return { changedCount, countRemaining: () => jobs.countAll(selection) }
 }
 
-/**
- * Follows a job until it is finished: a value for each change, or for several at once. If the tenant has no job with
- * this id, or no longer has it, the last value is null. The values have no more than the id, because the job may have
- * hundreds of KiB of JSON.
- */
-export async function followJob(
-  context: Context,
-  { id }: { readonly id: string },
-): Promise<LiveValues<SelectedRow<'Job'> | null>> {
-  const { viewer, events } = context
-  const { tenantAppId } = viewer
-  let isOver = false
-  async function read(): Promise<SelectedRow<'Job'> | null> {
-    const status = await jobsOf(context).findStatus({ tenantAppId, id })
-    isOver = status === undefined || isFinished(status)
-    return status === undefined ? null : { id }
-  }
-  const follower = await events.follow(viewer)
-  return liveValues(follower, {
-    first: read,
-    // A user, for example, can have the id of the job.
-    async after(written) {
-      const isChanged = written.some(({ type, resourceId }) => type.startsWith('JOB_') && resourceId === id)
-      return isChanged ? [await read()] : []
-    },
-    isOver: () => isOver,
-  })
+/** Whether a job is finished. A job that the tenant does not have is not. */
+export async function isJobFinished(context: Context, id: string): Promise<boolean> {
+  const status = await jobsOf(context).findStatus({ tenantAppId: context.viewer.tenantAppId, id })
+  return status !== undefined && isFinished(status)
 }
 
 interface FollowedJobs {

@@ -14,7 +14,6 @@ import { asParent, maxPageSize } from '@fusion-gateway/prisma-trees'
 import { Account, AccountFilter } from '../account/account.graphql.ts'
 import { builder } from '../builder.ts'
 import { defineLive } from '../event/live.graphql.ts'
-import { defineLiveList } from '../event/live-list.graphql.ts'
 import { Node, registerNode } from '../node.graphql.ts'
 import { emailRecordById, emailRecordIds } from './email-record.ts'
 import { syncProfile, syncProfiles } from './profile.service.ts'
@@ -130,9 +129,8 @@ defineLive('profile', {
   scope: 'profiles:read',
   relation: profileById,
   follows: 'the profile and its account',
-  by: 'accountId',
-  find: async ({ db }, id) =>
-    (await db.profile.findFirst({ where: { id }, select: { accountId: true } }))?.accountId ?? null,
+  // It is deleted with its account.
+  isAlsoNamedByOthers: true,
 })
 
 builder.prismaObjectField(Account, 'profile', (t) =>
@@ -249,8 +247,6 @@ const profiles = builder.list(Profile, { plural: 'profiles', filter: ProfileFilt
 builder.queryField('searchProfiles', (t) =>
   t.list(profiles, { scope: 'profiles:read', description: "Lists your tenant's profiles." }),
 )
-
-defineLiveList('searchProfiles', profiles, 'profiles:read')
 
 const EmailRecord = builder.prismaObject('EmailRecord', {
   scope: 'inherited',

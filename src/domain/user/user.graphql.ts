@@ -2,7 +2,6 @@ import { equalTo, expectedUpdatedAt, ifUnchanged, inputWithId, oneOf, withText }
 import { builder } from '../builder.ts'
 import { Event } from '../event/event.graphql.ts'
 import { defineLive } from '../event/live.graphql.ts'
-import { defineLiveList } from '../event/live-list.graphql.ts'
 import { Node, registerNode } from '../node.graphql.ts'
 import { TenantApp } from '../tenant/tenant.graphql.ts'
 import { createUser, createUsers, deleteUser, deleteUsers, updateUser, updateUsers } from './user.service.ts'
@@ -47,8 +46,6 @@ defineLive('user', {
   scope: 'users:read',
   relation: userById,
   follows: 'the user, and of the accounts and profiles of the user',
-  by: 'userId',
-  find: async ({ db }, id) => (await db.user.findFirst({ where: { id }, select: { id: true } }))?.id ?? null,
 })
 
 builder.objectField(Event, 'user', (t) =>
@@ -119,8 +116,6 @@ const UserOrder = builder.order('User', {
 const users = builder.list(User, { plural: 'users', filter: UserFilter, order: UserOrder })
 
 builder.queryField('users', (t) => t.list(users, { scope: 'users:read', description: "Lists your tenant's users." }))
-
-defineLiveList('users', users, 'users:read')
 
 const createUserField = builder.writeField(
   'createUser',

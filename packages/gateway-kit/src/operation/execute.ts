@@ -112,7 +112,7 @@ async function runOperation({ operation, variables, context }: Execution, event:
   const isAllowed = hasScopes(context.viewer, operation)
   const plan = operation.planOf(coerced, context)
   context.loaders.follow(isAllowed ? plan : { ...plan, branchesOf: noPlan.branchesOf })
-  const compiled = event === undefined && isAllowed ? operation.compiled() : undefined
+  const compiled = operation.kind !== 'subscription' && isAllowed ? operation.compiled() : undefined
   context.metrics.operationRuns.inc({ executor: compiled ? 'compiled' : 'interpreted' })
   if (compiled) return compiled(undefined, context, coerced)
   return execute({ ...executionArgs(operation, context, coerced), rootValue: event })

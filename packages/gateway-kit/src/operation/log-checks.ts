@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Database } from '@fusion-gateway/database'
-import type { FairQueue } from '@fusion-gateway/limits'
+import type { FairQueue, Payer } from '@fusion-gateway/limits'
 import type { ChangeLog } from '../change-log.ts'
 import type { OperationRequest } from './execute.ts'
 import type { TenantMemory } from './tenant-memory.ts'
@@ -16,6 +16,11 @@ export interface LogChecksOptions {
 
 /** How long requests do not wait for the log of a server that has failed. Their reads can use a replica meanwhile. */
 const pauseMilliseconds = 5_000
+
+/** Who waits for a check, and whose statements it is one of. */
+interface CheckingRequest extends Pick<OperationRequest, 'statements'> {
+  readonly context: { readonly viewer: Payer }
+}
 
 interface Failure {
   readonly at: number
@@ -33,7 +38,7 @@ export function createLogChecks({ database, changeLog, queue, waitMilliseconds =
   const { sql, probe } = database
   const failures = new Map<string, Failure>()
 
-  async function run({ statements, context }: OperationRequest, memory: TenantMemory): Promise<void> {
+  async function run({ statements, context }: CheckingRequest, memory: TenantMemory): Promise<void> {
     const { tenantAppId } = context.viewer
     const { observe, requestId } = statements
     // Others wait for it too. It goes to the primary, whatever the request may read.
@@ -89,7 +94,7 @@ export function createLogChecks({ database, changeLog, queue, waitMilliseconds =
      *
      * @throws if the log cannot be read in time
      */
-    check(request: OperationRequest, memory: TenantMemory): Promise<void> {
+    check(request: CheckingRequest, memory: TenantMemory): Promise<void> {
       memory.nextCheck ??= wait(sql.nodeOf(request.context.viewer.tenantAppId), run(request, memory))
       return memory.nextCheck
     },

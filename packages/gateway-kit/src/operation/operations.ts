@@ -5,6 +5,8 @@ import { type Client, clientOf } from '@fusion-gateway/telemetry'
 import { type ExecutionResult, GraphQLError } from 'graphql'
 import type { ChangeLog } from '../change-log.ts'
 import type { Services } from '../context.ts'
+import { createEvaluate, createFollowLive } from '../live/follow.ts'
+import { createLiveQueries } from '../live/live-queries.ts'
 import { viewerOf } from '../request.ts'
 import {
   createAdmissions,
@@ -27,6 +29,8 @@ import type { DocumentFinder } from './params.ts'
 import {
   countUsage,
   executeBy,
+  executeInSteps,
+  followLive,
   maskErrors,
   queueIfLong,
   remember,
@@ -77,6 +81,8 @@ export interface Operations extends Preparer {
   executeAdmitted(request: OperationRequest): Promise<OperationResponse>
   /** Loads Yoga, for what it serves itself. */
   readonly server: () => Promise<GatewayServer>
+  /** Breaks off the live queries, because the process stops. */
+  breakOff(): Promise<void>
   /** Called when the process stops. */
   close(): Promise<void>
 }
@@ -127,16 +133,17 @@ export function createOperations(options: OperationsOptions): Operations {
     plugins: others = [],
   } = options
   const { queues } = limits
-  const preparer = createPreparer({ ...services, schemas, introspection })
+  const preparer = createPreparer({ ...services, schemas, introspection, live: changeLog?.live })
   const usage = createUsageRecorder(services.usageCounts)
   const admissions = createAdmissions(limits.points, usage)
   const subscribe = createSubscribe({ admissions, limits })
   const prepareFor = createPrepareFor(preparer, limits, usage)
   const executeAdmitted = createExecuteAdmitted(services.idempotency, recentWrites)
   const memory =
-    changeLog && maxBytes > 0
-      ? createResponseMemory({ ...services, maxBytes, changeLog, queue: queues.checks, waitMilliseconds })
-      : undefined
+    changeLog && createResponseMemory({ ...services, maxBytes, changeLog, queue: queues.checks, waitMilliseconds })
+  const take = takePoints(admissions, limits)
+  const evaluate = createEvaluate(services, limits, executeInSteps(take, executeBy(executeAdmitted)))
+  const live = memory && createLiveQueries({ memory, changeLog, admissions, evaluate })
 
   /** What every operation passes. */
   const path = [
@@ -146,8 +153,9 @@ export function createOperations(options: OperationsOptions): Operations {
     useSteps(
       maskErrors(introspection, others.length > 0),
       countUsage(usage),
-      takePoints(admissions, limits),
-      remember(memory, changeLog),
+      followLive(live && createFollowLive(live, limits)),
+      take,
+      remember(maxBytes > 0 ? memory : undefined, changeLog),
       queueIfLong(limits),
       executeBy(executeAdmitted),
       startSubscriptions(subscribe),
@@ -190,7 +198,8 @@ export function createOperations(options: OperationsOptions): Operations {
       const isChecked = checksDocuments || served !== undefined
       const errors = isBadRequest || !isChecked ? known : checkDocument(run, enveloped)
       if (errors.length > 0) return refused(document, errors, isBadRequest, introspection)
-      document.accept(requestOf(run).operation)
+      const { operation } = requestOf(run)
+      document.accept(operation, operation.kind === 'subscription' || run.live !== undefined)
       const results = await execute(run, enveloped, contextValue)
       const { length, headers } = run.response
       return { results, headers, isLong: length > longResponse }
@@ -204,6 +213,7 @@ export function createOperations(options: OperationsOptions): Operations {
     },
     executeAdmitted: (request) => executeAdmitted(request),
     server: load,
+    breakOff: async () => live?.close(),
     async close() {
       memory?.close()
       await loaded?.dispose()
@@ -238,7 +248,7 @@ function createExecuteAdmitted(idempotency: Services['idempotency'], recentWrite
     const { operation, context, statements, held } = request
     const { viewer } = context
     const { keyId } = viewer
-    const isQuery = operation.kind === 'query'
+    const isQuery = operation.kind !== 'mutation'
     // A key sees what it wrote: its queries read from no replica for a while.
     if (isQuery && recentWrites) statements.mayLag = !isCurrent && !(await recentWrites.has(keyId))
     statements.payer = viewer

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { GatewayError, isObject } from '@fusion-gateway/base'
+import { GatewayError, isObject, ownValue } from '@fusion-gateway/base'
 import { excessOf, problemOfNumbers } from '@fusion-gateway/input'
 import type { Logger } from '@fusion-gateway/telemetry'
 import type { FastifyRequest } from 'fastify'
@@ -88,6 +88,18 @@ export function asksForPosition(headers: IncomingHttpHeaders, { extensions }: Gr
   if (header !== 'yes' && header !== 'no') throw malformed('The header x-position must be yes or no.')
   if (typeof parameter !== 'boolean') throw malformed('extensions.position must be true or false.')
   return header === 'yes' || parameter
+}
+
+/**
+ * Whether a client of a live query accepts patches, by `extensions.live.patch`.
+ *
+ * @throws GatewayError MALFORMED_REQUEST for another value
+ */
+export function acceptsPatches({ extensions }: GraphQLParams): boolean {
+  const live = extensions?.['live'] ?? {}
+  const patch = typeof live === 'object' ? (ownValue(live, 'patch') ?? false) : undefined
+  if (typeof patch !== 'boolean') throw malformed('extensions.live.patch must be true or false.')
+  return patch
 }
 
 function readText(

@@ -4,6 +4,8 @@ import { maxNameLength, type Refusal } from '@fusion-gateway/telemetry'
 import { type ExecutionArgs, type ExecutionResult, GraphQLError, specifiedRules, validate } from 'graphql'
 import type { ChangeLog } from '../change-log.ts'
 import type { Services } from '../context.ts'
+import type { Live } from '../live/directive.ts'
+import type { FollowLive } from '../live/follow.ts'
 import { contextOf, viewerOf } from '../request.ts'
 import {
   type Admissions,
@@ -15,7 +17,7 @@ import {
   type UsageRecorder,
 } from './admit.ts'
 import { type OperationRequest, type OperationResponse, refusalOf } from './execute.ts'
-import { asksForPosition, type DocumentFinder } from './params.ts'
+import { acceptsPatches, asksForPosition, type DocumentFinder } from './params.ts'
 import { DocumentError } from './prepare/bounds.ts'
 import type { Preparation, PreparedOperation } from './prepare/prepare.ts'
 import type { createResponseMemory } from './response-memory.ts'
@@ -28,7 +30,8 @@ import {
   type Run,
   requestOf,
 } from './run.ts'
-import type { Subscribe, SubscriptionRequest } from './subscribe.ts'
+import type { SubscriptionRequest } from './send-each.ts'
+import type { Subscribe } from './subscribe.ts'
 import { type KeptResponse, WrittenResult } from './written-result.ts'
 
 // The plugins of Envelop that an operation passes. `createOperations` has their list.
@@ -64,6 +67,7 @@ export function useDocuments(documents: DocumentFinder, prepare: Prepare): Gatew
     const withPosition = asksForPosition(state.headers, params)
     const own = { operation, variables, context, statements, held, idempotencyKey }
     run.request = { ...own, bodyLength, readsAnew, withPosition, ...reader }
+    if (document.streams) run.live = liveOf(run.request)
   }
 
   return {
@@ -72,6 +76,23 @@ export function useDocuments(documents: DocumentFinder, prepare: Prepare): Gatew
       if (!run.document) return undefined
       return find(run, run.document).then(() => extendContext({ params: run.params }))
     },
+  }
+}
+
+/**
+ * How a query is followed, if it is live.
+ *
+ * @throws GatewayError BAD_USER_INPUT if a variable of the directive is out of range
+ */
+function liveOf({ operation, variables }: OperationRequest): Live | undefined {
+  if (operation.kind === 'mutation' || (operation.kind === 'query' && !operation.definition.directives?.length))
+    return undefined
+  const { coerced } = operation.coerce(variables)
+  try {
+    const live = coerced && operation.live(coerced)
+    return live?.isOn ? live : undefined
+  } catch (error) {
+    throw new GatewayError('BAD_USER_INPUT', (error as Error).message)
   }
 }
 
@@ -121,13 +142,19 @@ const around = (wrap: Wrap<Results>): Step => ({ execution: wrap as Wrap<Executi
  * of each plugin in every request, which takes more CPU than these steps (docs/decisions/0048).
  */
 export function useSteps(...steps: readonly Step[]): GatewayPlugin {
-  const execute = compose(steps.flatMap(({ execution }) => execution ?? []))
+  const execute = executeInSteps(...steps)
   const subscribe = compose(steps.flatMap(({ subscription }) => subscription ?? []))
   return {
-    onExecute: ({ setExecuteFn }) => setExecuteFn(execute),
-    onSubscribe: ({ setSubscribeFn }) => setSubscribeFn(subscribe),
+    onExecute: ({ setExecuteFn }) => setExecuteFn((args) => execute(runOf(args))),
+    onSubscribe: ({ setSubscribeFn }) => setSubscribeFn((args) => subscribe(runOf(args))),
   }
 }
+
+const runOf = ({ contextValue }: Pick<ExecutionArgs, 'contextValue'>) =>
+  GatewayContext.runOf(contextValue as PluginContext)
+
+/** Executes a query or a mutation in steps, of which the first is around the others. */
+export const executeInSteps = (...steps: readonly Step[]) => compose(steps.flatMap(({ execution }) => execution ?? []))
 
 function compose<Result>(wraps: readonly Wrap<Result>[]) {
   const noNext = () => Promise.reject(new Error('No step executes the operation'))
@@ -135,8 +162,7 @@ function compose<Result>(wraps: readonly Wrap<Result>[]) {
     (next, wrap) => (run) => wrap(run, () => next(run)),
     noNext,
   )
-  return ({ contextValue }: Pick<ExecutionArgs, 'contextValue'>) =>
-    first(GatewayContext.runOf(contextValue as PluginContext))
+  return first
 }
 
 /**
@@ -197,7 +223,7 @@ export function takePoints(admissions: Admissions, { unsent }: Pick<OperationLim
         await points.settle(pointsOfLength(length) * (isStored ? storedFactor : 1))
       }
       // A mutation has had its effect, so its response must say so, whatever its length.
-      if (operation.kind === 'query') requireResponseLength(length)
+      if (operation.kind !== 'mutation') requireResponseLength(length)
       if (length >= longResponse) {
         const size = Math.ceil(length / mebibyte)
         held.untilOver(operation.kind === 'query' ? await unsent.take(viewer, size) : unsent.hold(viewer, size))
@@ -289,6 +315,18 @@ export function executeBy(
     run.response = response
     return response.result
   })
+}
+
+export function followLive(follow: FollowLive | undefined): Step {
+  const wrap: Wrap<Results> = async (run, next) => {
+    if (!run.live || !follow) return next()
+    const request = requestOf(run) as SubscriptionRequest
+    const results = await follow(request, run.live, acceptsPatches(run.params))
+    // From now on it only waits for changes.
+    request.held.leavePlace()
+    return results
+  }
+  return around(wrap)
 }
 
 export function startSubscriptions(subscribe: Subscribe): Step {

@@ -1,17 +1,18 @@
 import { hash } from 'node:crypto'
 import type { Dependencies } from '@fusion-gateway/pothos-trees'
+import type { Model } from '@fusion-gateway/prisma-trees'
 import type { Metrics } from '@fusion-gateway/telemetry'
-import type { OperationRequest } from './execute.ts'
+import type { Execution, OperationRequest } from './execute.ts'
 import { createLogChecks, type LogChecksOptions } from './log-checks.ts'
 import type { PreparedOperation } from './prepare/prepare.ts'
-import { type Remembered, type Room, TenantMemory } from './tenant-memory.ts'
+import { type Origin, type Reader, type Remembered, type Room, TenantMemory } from './tenant-memory.ts'
 
 // Responses that were read before. A response from here equals what reading would have returned at a moment between the
 // arrival of the request and its response, because the log of events, which has every change of the rows, is read
 // before each use (docs/caching.md).
 
 export interface ResponseMemoryOptions extends LogChecksOptions {
-  /** The most bytes that it keeps. */
+  /** The most bytes that it keeps. With 0 it keeps no response. */
   readonly maxBytes: number
   readonly metrics: Pick<Metrics, 'keptResponses'>
 }
@@ -35,8 +36,7 @@ export function createResponseMemory(options: ResponseMemoryOptions) {
   const maxOfTenant = maxBytes / 4
   /** The least recently requested first. */
   const tenants = new Map<string, TenantMemory>()
-  const known = new WeakMap<PreparedOperation, { readonly number: number; readonly dependencies?: Dependencies }>()
-  let numbers = 0
+  const known = new WeakMap<PreparedOperation, { readonly dependencies: Dependencies | undefined }>()
   let bytes = 0
 
   const room: Room = {
@@ -52,23 +52,23 @@ export function createResponseMemory(options: ResponseMemoryOptions) {
       for (const [tenantAppId, oldest] of tenants) {
         oldest.removeOldest(() => bytes > maxBytes * keptPart)
         if (oldest.entries.size > 0) return
-        if (oldest.readings.size === 0) tenants.delete(tenantAppId)
+        if (oldest.readers.size === 0) tenants.delete(tenantAppId)
       }
     },
   }
 
-  function operationOf(operation: PreparedOperation) {
+  /** What the response of an operation depends on; undefined if it can change without an event. */
+  function dependenciesOf(operation: PreparedOperation): Dependencies | undefined {
     const found = known.get(operation)
-    if (found) return found
-    numbers += 1
-    const dependencies = operation.kind === 'query' ? operation.dependenciesOn(changeLog.models) : undefined
-    const added = { number: numbers, ...(dependencies && { dependencies }) }
-    known.set(operation, added)
-    return added
+    if (found) return found.dependencies
+    const all = operation.kind === 'query' ? operation.dependenciesOn(changeLog) : undefined
+    const dependencies = all && all.unlogged.length === 0 && all.models.size > 0 ? all : undefined
+    known.set(operation, { dependencies })
+    return dependencies
   }
 
   function memoryOf(tenantAppId: string): TenantMemory {
-    const memory = tenants.get(tenantAppId) ?? new TenantMemory(room)
+    const memory = tenants.get(tenantAppId) ?? new TenantMemory(tenantAppId, room)
     tenants.delete(tenantAppId)
     tenants.set(tenantAppId, memory)
     return memory
@@ -77,7 +77,7 @@ export function createResponseMemory(options: ResponseMemoryOptions) {
   function sweep(): void {
     for (const [tenantAppId, memory] of tenants) {
       memory.removeOutdated()
-      if (memory.entries.size === 0 && memory.readings.size === 0) tenants.delete(tenantAppId)
+      if (memory.entries.size === 0 && memory.readers.size === 0) tenants.delete(tenantAppId)
     }
   }
 
@@ -93,21 +93,16 @@ export function createResponseMemory(options: ResponseMemoryOptions) {
      *   or can still use a replica
      */
     async find(request: OperationRequest): Promise<Remembered | undefined> {
-      const { operation, variables, context, bodyLength } = request
-      const { number, dependencies } = operationOf(operation)
-      if (!dependencies || bodyLength > maxBodyLength) return undefined
-      const { tenantAppId, userId, scopes } = context.viewer
+      const { operation, context, bodyLength } = request
+      const dependencies = dependenciesOf(operation)
+      if (!dependencies || maxBytes === 0 || bodyLength > maxBodyLength) return undefined
+      const { tenantAppId } = context.viewer
       const memory = memoryOf(tenantAppId)
       if (!checks.mayWait(database.sql.nodeOf(tenantAppId))) return undefined
-      const key = hash('sha256', JSON.stringify([number, userId, scopes, variables]), 'binary')
+      const key = keyOf(request)
       const entry = memory.findRepeated(key)
       if (!entry) {
-        // What belongs to the user of a token depends on the accounts in between too.
-        const origin =
-          userId === undefined
-            ? { models: dependencies.models, ids: dependencies.idsOf(variables) }
-            : { models: changeLog.models, ids: [userId] }
-        memory.add(key, origin)
+        memory.add(key, originOf(request, dependencies, changeLog.models))
         keptResponses.lookups.inc({ outcome: 'miss' })
         return unknown
       }
@@ -118,5 +113,51 @@ export function createResponseMemory(options: ResponseMemoryOptions) {
       }
       return memory.begin(entry)
     },
+    /** The tenants whose changes somebody follows. */
+    followed(): TenantMemory[] {
+      return [...tenants.values()].filter(({ followers }) => followers > 0)
+    },
+    /** Follows changes of the rows of a tenant, which `check` finds. Returns what ends it. */
+    follow(tenantAppId: string, reader: Reader): { readonly memory: TenantMemory; end(): void } {
+      const memory = memoryOf(tenantAppId)
+      memory.readers.add(reader)
+      memory.followers += 1
+      return {
+        memory,
+        end() {
+          if (memory.readers.delete(reader)) memory.followers -= 1
+        },
+      }
+    },
+    /**
+     * Reads from the log what has changed, and tells those whom it concerns.
+     *
+     * @throws if the log cannot be read in time
+     */
+    check: checks.check,
   }
+}
+
+/** What requests with the same response have in common: the operation, its variables, and the rights of the viewer. */
+export function keyOf({ operation, variables, context }: Execution): string {
+  const { userId, scopes } = context.viewer
+  const { name, summary } = operation
+  return hash('sha256', JSON.stringify([summary.hash, name, userId, scopes, variables]), 'binary')
+}
+
+/**
+ * What a response is read from.
+ *
+ * @param models those of whose rows each change is an event that names the user whom the row belongs to
+ */
+export function originOf(
+  { variables, context }: Execution,
+  dependencies: Dependencies,
+  models: ReadonlySet<Model>,
+): Origin {
+  const { userId } = context.viewer
+  // What belongs to the user of a token depends on the accounts in between too.
+  return userId === undefined
+    ? { models: dependencies.models, ids: dependencies.idsOf(variables) }
+    : { models, ids: [userId] }
 }

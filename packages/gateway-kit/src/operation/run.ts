@@ -2,11 +2,12 @@ import type { Viewer } from '@fusion-gateway/auth'
 import type { ExecutionResult } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 import type { Context } from '../context.ts'
+import type { Live } from '../live/directive.ts'
 import type { RequestState } from '../request.ts'
 import type { IdempotencyKey, OperationRequest, OperationResponse } from './execute.ts'
 import type { GraphQLParams } from './params.ts'
 import type { Preparation, PreparedOperation } from './prepare/prepare.ts'
-import type { SubscriptionRequest } from './subscribe.ts'
+import type { SubscriptionRequest } from './send-each.ts'
 
 export type Results = ExecutionResult | AsyncIterable<ExecutionResult>
 
@@ -20,8 +21,14 @@ export interface DocumentRequest {
   readonly readsAnew?: boolean
   /** Reads the idempotency key from the parameters, which have the document now. */
   readonly keyOf: (params: GraphQLParams) => IdempotencyKey | undefined
-  /** Throws if the transport cannot send what the operation returns. Called before it is executed. */
-  readonly accept: (operation: PreparedOperation) => void
+  /** Whether the transport can send several results of a query. */
+  readonly streams: boolean
+  /**
+   * Throws if the transport cannot send what the operation returns. Called before it is executed.
+   *
+   * @param hasSeveral whether it returns several results
+   */
+  readonly accept: (operation: PreparedOperation, hasSeveral: boolean) => void
   /** How the events of a subscription reach the client. */
   readonly reader: Pick<SubscriptionRequest, 'checkKey' | 'onFlushed' | 'onUnread'>
 }
@@ -34,6 +41,8 @@ export interface Run {
   context: Context | undefined
   preparation: Preparation | undefined
   request: OperationRequest | SubscriptionRequest | undefined
+  /** How the query is followed, if it is a live one. */
+  live: Live | undefined
   /** The position in the event log, if the client asks for it. */
   position: string | undefined
   /** Whether it must be read from the primary, where the log is read. */
@@ -55,6 +64,7 @@ export function startRun(document: DocumentRequest | undefined, request?: Operat
     context: undefined,
     preparation: undefined,
     request,
+    live: undefined,
     position: undefined,
     isCurrent: false,
     response: { length: 0, isStored: false, headers: {}, kept: undefined },

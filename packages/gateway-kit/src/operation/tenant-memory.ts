@@ -28,7 +28,7 @@ const entryBytes = 600
 const idBytes = 200
 
 /** What a response was read from. */
-interface Origin {
+export interface Origin {
   readonly models: ReadonlySet<Model>
   /** The ids of the rows that it starts from; undefined: any row of the models concerns it. */
   readonly ids: readonly string[] | undefined
@@ -43,9 +43,10 @@ interface Entry extends Origin {
   kept: { readonly response: KeptResponse; readonly readAt: number } | undefined
 }
 
-/** A response that is being read. Meanwhile the log is checked for other requests. */
-interface Reading extends Origin {
-  isOutdated: boolean
+/** What changes concern besides what is kept: a response that is being read, or a live query. */
+export interface Reader extends Origin {
+  /** Called when something that it is read from has changed, or can have changed. */
+  outdate(): void
 }
 
 /** The room that the memories of all tenants share. */
@@ -60,9 +61,12 @@ export interface Room {
 }
 
 export class TenantMemory {
+  readonly tenantAppId: string
   /** The least recently requested first. */
   readonly entries = new Map<string, Entry>()
-  readonly readings = new Set<Reading>()
+  readonly readers = new Set<Reader>()
+  /** How many of the readers stay. */
+  followers = 0
   bytes = 0
   server: string | undefined
   position: LogPosition | undefined
@@ -75,7 +79,8 @@ export class TenantMemory {
   readonly #index = new Map<string, Set<Entry>>()
   readonly #room: Room
 
-  constructor(room: Room) {
+  constructor(tenantAppId: string, room: Room) {
+    this.tenantAppId = tenantAppId
     this.#room = room
   }
 
@@ -109,12 +114,19 @@ export class TenantMemory {
       return { response: kept.response, release: () => undefined }
     }
     lookups.inc({ outcome: 'miss' })
-    const reading: Reading = { models, ids, isOutdated: false }
-    this.readings.add(reading)
+    let isOutdated = false
+    const reader: Reader = {
+      models,
+      ids,
+      outdate() {
+        isOutdated = true
+      },
+    }
+    this.readers.add(reader)
     return {
       response: undefined,
-      keep: (response) => (reading.isOutdated ? unkept(response) : this.#keep(entry, response)),
-      release: () => this.readings.delete(reading),
+      keep: (response) => (isOutdated ? unkept(response) : this.#keep(entry, response)),
+      release: () => this.readers.delete(reader),
     }
   }
 
@@ -156,19 +168,19 @@ export class TenantMemory {
         for (const id of ids) idsOfModel.add(id)
       }
     }
-    const isOutdated = ({ models, ids }: Origin) =>
+    const concerns = ({ models, ids }: Origin) =>
       [...models].some((model) => {
         const idsOfModel = changed.get(model)
         return idsOfModel !== undefined && (ids === undefined || ids.some((id) => idsOfModel.has(id)))
       })
     const forgetOutdated = (entries: Iterable<Entry> = []) => {
       for (const entry of [...entries]) {
-        if (!isOutdated(entry)) continue
+        if (!concerns(entry)) continue
         this.#forget(entry)
         this.#room.metrics.invalidations.inc()
       }
     }
-    for (const reading of this.readings) reading.isOutdated ||= isOutdated(reading)
+    for (const reader of this.readers) if (concerns(reader)) reader.outdate()
     for (const [model, ids] of changed) {
       for (const key of [model, ...ids]) forgetOutdated(this.#index.get(key))
     }
@@ -176,7 +188,7 @@ export class TenantMemory {
 
   forgetAll(): void {
     for (const entry of this.entries.values()) this.#forget(entry)
-    for (const reading of this.readings) reading.isOutdated = true
+    for (const reader of this.readers) reader.outdate()
   }
 
   /** Removes what was requested least recently. */

@@ -64,9 +64,10 @@ export function createBatch(options: BatchOptions) {
       bodyLength: lengthOf(entry, Number.POSITIVE_INFINITY),
       readsAnew: readsAnew(operation),
       keyOf: keyIn,
+      streams: false,
       reader: noEvents,
-      accept(prepared) {
-        if (prepared.kind === 'subscription') throw noSubscription()
+      accept(prepared, hasSeveral) {
+        if (hasSeveral) throw noSubscription()
         showsSecrets = prepared.showsSecrets
       },
     })

@@ -82,8 +82,9 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
         bodyLength,
         readsAnew: readsAnew(request),
         keyOf: (params) => (method === 'POST' ? readKey(request, params) : undefined),
-        accept({ kind, showsSecrets }) {
-          if (kind === 'subscription') toSend = subscriptionProtocol(accept)
+        streams: type === 'text/event-stream' || wantsApolloMultipart(accept),
+        accept({ showsSecrets }, hasSeveral) {
+          if (hasSeveral) toSend = subscriptionProtocol(accept)
           // The length of a compressed response can reveal a secret in it to someone who chooses a part of the response
           // (BREACH).
           if (showsSecrets) reply.header('cache-control', 'no-store, no-transform')

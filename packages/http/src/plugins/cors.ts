@@ -12,7 +12,8 @@ export interface CorsOptions {
  * themselves.
  */
 const allowedHeaders = [
-  'authorization, content-type, idempotency-key, if-match, if-none-match, x-api-key, x-position, x-request-id',
+  'authorization, cache-control, content-type, idempotency-key, if-match, if-none-match',
+  'x-api-key, x-position, x-request-id',
   'traceparent, tracestate, baggage, sentry-trace',
   'apollo-require-preflight, apollographql-client-name, apollographql-client-version',
   'graphql-client-name, graphql-client-version',

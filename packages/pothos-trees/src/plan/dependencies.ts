@@ -1,12 +1,14 @@
 import { ownValue } from '@fusion-gateway/base'
 import type { Model } from '@fusion-gateway/prisma-trees'
-import { Kind, type ValueNode } from 'graphql'
+import { isObjectType, Kind, type ValueNode } from 'graphql'
 import { metadataOf } from '../field-metadata.ts'
 import { isRow, modelOf, type SelectedField, type Selection, type Values } from './selection.ts'
 
-/** What the response to a query or subscription depends on, if every change of it is in the log. */
+/** What the response to a query or subscription depends on. */
 export interface Dependencies {
   readonly models: ReadonlySet<Model>
+  /** The fields whose values can change without a change of a row that is in the log: `Profile.syncedAt`. */
+  readonly unlogged: readonly string[]
   /** The ids of the rows that it starts from, if it reads only what belongs to them; otherwise undefined. */
   idsOf(variables: Values): readonly string[] | undefined
 }
@@ -14,32 +16,46 @@ export interface Dependencies {
 /** The arguments that compose conditions and orders, which can be about rows of any model. */
 const composing: ReadonlySet<string> = new Set(['filter', 'orderBy', 'thenBy'])
 
+/** The models of whose rows each change is in a log. */
+export interface LoggedModels {
+  readonly models: ReadonlySet<Model>
+  /** Those of them that conditions and orders of each other's rows can be about. Without it, all. */
+  readonly related?: ReadonlySet<Model>
+}
+
 /**
  * Finds what the response to a query or subscription depends on. Fields that `@skip` and `@include` leave out count
  * too.
- *
- * @param logged the models of whose rows each change is an event
- * @returns undefined if it can change without an event
  */
-export function dependenciesOf({ fields, all }: Selection, logged: ReadonlySet<Model>): Dependencies | undefined {
+export function dependenciesOf(
+  { fields, all }: Selection,
+  { models: logged, related = logged }: LoggedModels,
+): Dependencies {
   const models = new Set<Model>()
+  const unlogged = new Set<string>()
   let isBelowRoots = true
   for (const { parent, field, type, node } of all) {
-    const { root, relation, isUnlogged } = metadataOf(field)
+    const { root, relation, models: others, isUnlogged } = metadataOf(field)
     const isRoot = parent.name === 'Query' || parent.name === 'Subscription'
-    if (isUnlogged || (isRoot && !root)) return undefined
-    if (isRow(type)) models.add(modelOf(type))
-    if (root) models.add(root.model)
-    if (relation) models.add(relation.relation.model)
+    // An abstract type does not say whose rows they are.
+    const ofType = others ?? (isRow(type) ? [modelOf(type)] : [])
+    const ofParent = isRow(parent) && isObjectType(parent) ? [modelOf(parent)] : []
+    const read = [...ofType, ...ofParent, ...(root ? [root.model] : []), ...(relation ? [relation.relation.model] : [])]
+    if (isUnlogged || (isRoot && !root && !others) || !read.every((model) => logged.has(model))) {
+      unlogged.add(`${parent.name}.${field.name}`)
+    }
+    for (const model of read) models.add(model)
     // A relation leads down to the rows that belong to a row by its id, and up by another field.
     if (relation && relation.from !== 'id') isBelowRoots = false
     const isComposed = (node.arguments ?? []).some(({ name }) => composing.has(name.value))
-    if (isComposed || root?.readsOthers) for (const model of logged) models.add(model)
+    if ((isComposed || root?.readsOthers) && read.some((model) => related.has(model))) {
+      for (const model of related) models.add(model)
+    }
   }
-  if (models.size === 0 || ![...models].every((model) => logged.has(model))) return undefined
   const roots = isBelowRoots ? fields.map(rootIds) : [undefined]
   return {
     models,
+    unlogged: [...unlogged],
     idsOf(variables) {
       const ids: string[] = []
       for (const idsOf of roots) {

@@ -13,10 +13,11 @@ export type Where<M extends Model = Model> = NonNullable<OperationsOf<M>['findMa
 export interface Traits {
   /**
    * Whether the statements of such conditions have texts without a bound, because clients compose them: of OR and NOT,
-   * of tests for null, each of which has two texts, or of several conditions on one field. All others have a few texts.
+   * of tests for null, each of which has two texts, or of several conditions on one field. All others have a few texts,
+   * which connections prepare.
    */
   readonly isComposed: boolean
-  /** Whether the rows that meet it can be few of many that are read. */
+  /** Whether the rows that meet it can be few of many that are read. Such reads wait in a queue (`ReadLimits`). */
   readonly isSearch: boolean
   /** Whether it searches for a part of a text. The statement is planned for the text. */
   readonly hasSearchedText: boolean

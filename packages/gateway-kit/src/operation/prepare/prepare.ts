@@ -1,96 +1,34 @@
 import { hash } from 'node:crypto'
 import type { Viewer } from '@fusion-gateway/auth'
-import { ownValue, type Scope } from '@fusion-gateway/base'
+import type { Scope } from '@fusion-gateway/base'
 import {
   createPlanner,
   type Dependencies,
   dependenciesOf,
+  type LoggedModels,
   metadataOf,
   readSelection,
-  type SelectedField,
-  type Selection,
   type Values,
 } from '@fusion-gateway/pothos-trees'
-import type { Model, ReadPlan } from '@fusion-gateway/prisma-trees'
+import type { ReadPlan } from '@fusion-gateway/prisma-trees'
 import { type Metrics, maxNameLength, type OperationSummary } from '@fusion-gateway/telemetry'
 import {
   type DocumentNode,
-  type ExecutionResult,
   GraphQLError,
-  type GraphQLNamedType,
   type GraphQLSchema,
-  getNamedType,
   getOperationAST,
   isAbstractType,
-  isInputObjectType,
-  Kind,
   type OperationDefinitionNode,
-  type ValueNode,
 } from 'graphql'
-import { compileQuery, isCompiledQuery } from 'graphql-jit'
 import { LRUCache } from 'lru-cache'
 import type { Context } from '../../context.ts'
+import { type Live, readLive, subscribedLive, withoutLive } from '../../live/directive.ts'
+import { DocumentError } from './bounds.ts'
 import { coerceVariables } from './coerce-variables.ts'
+import { type CompiledOperation, compileOperation } from './compile.ts'
 import { createCost } from './cost.ts'
 import { createDocumentReader, type ReadDocument } from './read-document.ts'
 import { declareCoerced, type Schemas } from './schemas.ts'
-
-/** An operation as a function of its coerced variables. */
-type CompiledOperation = (
-  root: undefined,
-  context: Context,
-  coerced: Values,
-) => ExecutionResult | Promise<ExecutionResult>
-
-/** Compiling more fields takes tens of milliseconds or more, and such operations are rarely sent twice. */
-const maxFields = 1_000
-
-/**
- * Compiles an operation with graphql-jit. Its results equal those of graphql-js (test/graphql/compiled.test.ts).
- * graphql-js executes the operations that graphql-jit 0.8 handles differently:
- *
- * - with directives: after `@skip`, the error of a field that is selected twice names the wrong location;
- * - with a variable inside a list or an object, which graphql-jit does not check;
- * - with a JSON object in the document, in which graphql-jit loses variables;
- * - with the name `__proto__`: graphql-jit loses an alias and a variable of this name;
- * - with more than 1,000 fields.
- *
- * @param schema that accepts `Coerced` variables (schemas.ts)
- * @param document with such variables
- * @returns undefined if graphql-js is to execute the operation
- */
-function compileOperation(
-  schema: GraphQLSchema,
-  document: DocumentNode,
-  operationName: string | undefined,
-  selection: Selection,
-): CompiledOperation | undefined {
-  const { hasDirectives, size, all } = selection
-  if (hasDirectives || size > maxFields || !all.every(hasSupportedArguments)) return undefined
-  if (document.loc?.source.body.includes('__proto__')) return undefined
-  const compiled = compileQuery(schema, document, operationName, { disablingCapturingStackErrors: true })
-  return isCompiledQuery(compiled) ? (compiled.query as CompiledOperation) : undefined
-}
-
-function hasSupportedArguments({ node, field }: SelectedField): boolean {
-  return (node.arguments ?? []).every(({ name, value }) => {
-    const type = field.args.find((arg) => arg.name === name.value)?.type
-    return !type || value.kind === Kind.VARIABLE || isSupported(value, getNamedType(type))
-  })
-}
-
-/** @param type without lists */
-function isSupported(value: ValueNode, type: GraphQLNamedType): boolean {
-  if (value.kind === Kind.LIST) return value.values.every((item) => isSupported(item, type))
-  if (value.kind !== Kind.OBJECT) return value.kind !== Kind.VARIABLE
-  return (
-    isInputObjectType(type) &&
-    value.fields.every((inputField) => {
-      const inputType = ownValue(type.getFields(), inputField.name.value)?.type
-      return inputType !== undefined && isSupported(inputField.value, getNamedType(inputType))
-    })
-  )
-}
 
 /** A validated operation, with everything that is known before it runs. */
 export interface PreparedOperation {
@@ -121,13 +59,15 @@ export interface PreparedOperation {
   coerce(variables: Values): ReturnType<typeof coerceVariables>
   /** Its reads, for coerced variables and the request. */
   planOf(coerced: Values, context: Context): ReadPlan
+  /** What its response depends on. */
+  dependenciesOn(logged: LoggedModels): Dependencies
   /**
-   * What its response depends on.
+   * How it is followed: what its directive `@live` says, for coerced variables, or how a subscription to an object is.
+   * Undefined if it is not.
    *
-   * @param logged the models of whose rows each change is an event
-   * @returns undefined if the response can change without an event
+   * @throws GraphQLError if its arguments are out of range
    */
-  dependenciesOn(logged: ReadonlySet<Model>): Dependencies | undefined
+  live(coerced?: Values): Live | undefined
   /** Notes for how long a run kept the event loop busy, in milliseconds. */
   addRunTime(milliseconds: number): void
   /** How long its last runs kept the event loop busy, in milliseconds; undefined before the first run has ended. */
@@ -166,6 +106,8 @@ export interface PreparerOptions {
   readonly metrics: Metrics
   /** The cache, which the preparers of a process share. */
   readonly documents?: DocumentCache
+  /** What live queries can follow. Without it no query is live. */
+  readonly live?: LoggedModels | undefined
 }
 
 /**
@@ -197,7 +139,7 @@ export function createDocumentCache(maxSize = maxTotalSize) {
 }
 
 export function createPreparer(options: PreparerOptions): Preparer {
-  const { schemas, introspection, metrics, documents = createDocumentCache() } = options
+  const { schemas, introspection, metrics, documents = createDocumentCache(), live = none } = options
   const { schema } = schemas
   const read = createDocumentReader(schema, introspection)
 
@@ -237,15 +179,39 @@ export function createPreparer(options: PreparerOptions): Preparer {
       }
       if (errors.length > 0) return { document, errors, isBadRequest: false }
       const ready = operations.get(definition)
-      if (ready) return { operation: ready, document }
-      const operation = prepareOperation(schemas, document, definition, metrics)
-      operations.set(definition, operation)
-      prepared.size += operation.size
-      keep(text, prepared)
-      return { operation, document }
+      const operation = ready ?? prepareOperation(schemas, document, definition, metrics)
+      if (!ready) {
+        operations.set(definition, operation)
+        prepared.size += operation.size
+        keep(text, prepared)
+      }
+      const refused = liveErrorsOf(operation, live)
+      return refused.length > 0 ? { document, errors: refused, isBadRequest: false } : { operation, document }
     },
   }
 }
+
+const none: LoggedModels = { models: new Set() }
+
+/** Why an operation with `@live` cannot be live. */
+function liveErrorsOf(operation: PreparedOperation, live: LoggedModels): readonly GraphQLError[] {
+  const { definition } = operation
+  if (!definition.directives?.length) return []
+  try {
+    if (!operation.live()) return []
+  } catch (error) {
+    if (error instanceof GraphQLError) return [error]
+    throw error
+  }
+  const { unlogged } = operation.dependenciesOn(live)
+  if (unlogged.length === 0) return []
+  const names = unlogged.slice(0, maxNamed).join(', ')
+  const message = `The query cannot be live, because of ${names}: their values change without a notice. Request them in another query.`
+  return [new DocumentError(message, { nodes: definition })]
+}
+
+/** How many fields an error names. */
+const maxNamed = 5
 
 /** In the words of Yoga. */
 function badRequest(message: string): Preparation {
@@ -259,10 +225,11 @@ function prepareOperation(
   { operationsCompiled }: Metrics,
 ): PreparedOperation {
   const { schema } = schemas
-  const selection = readSelection(schema, document, definition)
+  const selection = readSelection(schema, document, withoutLive(definition))
   const executable = declareCoerced(document)
   const name = definition.name?.value
   const fields = new Set(selection.all.map(({ parent, field }) => `${parent.name}.${field.name}`))
+  const isLive = selection.fields.some(({ field }) => metadataOf(field).isLive === true)
   let calls = 0
   let compiled: CompiledOperation | undefined
   let busyMilliseconds: number | undefined
@@ -281,6 +248,7 @@ function prepareOperation(
     ...createCost(definition, selection),
     planOf: createPlanner(selection),
     dependenciesOn: (logged) => dependenciesOf(selection, logged),
+    live: (coerced) => (isLive ? subscribedLive : readLive(definition, coerced)),
     coerce: (variables) => coerceVariables(schema, definition, variables),
     addRunTime(milliseconds) {
       // A long run counts for some runs after it: other variables can make the next one short.

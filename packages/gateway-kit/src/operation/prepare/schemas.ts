@@ -16,6 +16,7 @@ import {
   specifiedDirectives,
   type VariableDefinitionNode,
 } from 'graphql'
+import { liveDirective, withoutLive } from '../../live/directive.ts'
 
 /** The schema, in the forms that operations need. */
 export interface Schemas {
@@ -33,7 +34,7 @@ export interface Schemas {
  * @param description of the schema
  */
 export function buildSchemas(builder: PothosSchemaTypes.SchemaBuilder<AppTypes>, description: string): Schemas {
-  const directives = [...specifiedDirectives, semanticNonNull, requiresScopes]
+  const directives = [...specifiedDirectives, liveDirective, semanticNonNull, requiresScopes]
   const schema = Object.assign(builder.toSchema({ directives, guarded: false }), { description })
   return {
     schema,
@@ -72,7 +73,7 @@ function acceptCoerced(schema: GraphQLSchema): GraphQLSchema {
 }
 
 /**
- * A document whose variables have the type `Coerced` and no defaults. Both executors coerce variables themselves, and
+ * A document without `@live`, whose variables have the type `Coerced` and no defaults. Both executors coerce variables themselves, and
  * some scalars cannot be coerced twice: `Date` takes a string and returns a `Date`, which it rejects the second time.
  *
  * `query ($id: ID! = "a") { user(id: $id) { id } }` ⇒ `query ($id: Coerced) { user(id: $id) { id } }`
@@ -82,7 +83,7 @@ export function declareCoerced(document: DocumentNode): DocumentNode {
     ...document,
     definitions: document.definitions.map((definition) =>
       definition.kind === Kind.OPERATION_DEFINITION && definition.variableDefinitions
-        ? { ...definition, variableDefinitions: definition.variableDefinitions.map(asCoerced) }
+        ? { ...withoutLive(definition), variableDefinitions: definition.variableDefinitions.map(asCoerced) }
         : definition,
     ),
   }

@@ -74,8 +74,9 @@ export function createSocketOperations(options: SocketOperationsOptions) {
       params: readParams(payload),
       bodyLength: lengthOf(payload, Number.POSITIVE_INFINITY),
       keyOf: idempotencyKeyIn,
-      accept({ kind }) {
-        if (kind === 'subscription') onSubscribe()
+      streams: true,
+      accept(_, hasSeveral) {
+        if (hasSeveral) onSubscribe()
       },
       reader: {
         checkKey: () => authenticate(request),
