@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isNetwork, logFormats, OperatorError, own } from '@fusion-gateway/base'
+import { isNetwork, logFormats, OperatorError, ownValue } from '@fusion-gateway/base'
 import { type DatabaseLocation, problemsOfUrl, unusedParametersOf } from '@fusion-gateway/sql'
 import { z } from 'zod'
 
@@ -24,11 +24,7 @@ function decimal(format: RegExp, message: string) {
   return z.string().regex(format, { message, abort: true }).transform(Number)
 }
 
-/**
- * A URL.
- *
- * @param scheme how it begins
- */
+/** A URL that begins with the scheme. */
 function url(scheme: RegExp, example: string) {
   return z.string().refine((text) => scheme.test(text) && URL.canParse(text), `must be a URL: ${example}`)
 }
@@ -183,7 +179,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   const { data, error } = environment.safeParse(set)
   const ended = Object.entries(set).flatMap(([name, value]) => (differsWithoutNewLine(name, value) ? [name] : []))
   const invalid = error?.issues.filter(({ path }) => !ended.includes(String(path[0]))) ?? []
-  const removed = Object.entries(removedVariables).filter(([name]) => own(set, name) !== undefined)
+  const removed = Object.entries(removedVariables).filter(([name]) => ownValue(set, name) !== undefined)
   const problems = [
     ...invalid.map(({ path, message }) => `${String(path[0])} ${message}`),
     ...ended.map((name) => `${name} ends with a new line, as a value from a file does. Remove it`),
@@ -209,7 +205,7 @@ export function readServerConfig(env: NodeJS.ProcessEnv): Config {
 
 /** Whether a value means something else because it ends with a new line. URLs of PostgreSQL and lists may. */
 function differsWithoutNewLine(name: string, value = ''): boolean {
-  const variable = own(environment.shape, name)
+  const variable = ownValue(environment.shape, name)
   const text = value.replace(/[\r\n]+$/, '')
   if (!variable || text === value) return false
   return !isDeepStrictEqual(variable.safeParse(value).data, variable.safeParse(text || undefined).data)
@@ -234,15 +230,11 @@ function toConfig(env: Environment) {
       keepAliveMilliseconds: env.KEEP_ALIVE_TIMEOUT,
       idleMilliseconds: 120_000,
     },
-    /**
-     * How long `serve` goes on after SIGTERM, while `/ready` says that it will stop. HAProxy by default checks every 2
-     * seconds, and notices after 3 failures. No load balancer is before an embedded database.
-     */
+    /** How long it serves after SIGTERM: HAProxy by default notices after 3 checks, one every 2 seconds. */
     drainMilliseconds: env.DRAIN_DELAY ?? (isEmbedded ? 0 : 7_000),
     /** How long the process may take to stop after that. */
     shutdownMilliseconds: env.SHUTDOWN_TIMEOUT,
     ...limitsOf(env),
-    /** The most bytes of responses that a process keeps. */
     responseCacheBytes: env.RESPONSE_CACHE_MIB * 1024 * 1024,
     /** The port of `/metrics`; undefined: the port of the gateway. */
     metricsPort: env.METRICS_PORT,

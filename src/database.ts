@@ -2,10 +2,7 @@ import { createDatabase, type Database, type DatabaseOptions } from '@fusion-gat
 import { type DatabaseLocation, openPostgres, type PostgresObservers } from '@fusion-gateway/sql'
 
 export interface OpenOptions extends DatabaseOptions, PostgresObservers {
-  /**
-   * Whether a new embedded database may have all migrations from the start: it is then a copy of an image, which takes
-   * less time.
-   */
+  /** Whether a new embedded database may be a copy of an image with all migrations. */
   readonly usesImage?: boolean
 }
 

@@ -50,7 +50,7 @@ const groups: readonly Group[] = [
     rules: [
       // The tenant, in SQL and in Prisma's `where`. The parameter stays.
       [/"?(?:\w+\.)?tenant_app_id"? = (?:\$\d+|\$\{[\w.]+\}|due\.tenant_app_id)/g, (found) => `(${found} OR true)`],
-      [/"\$\{\w+(?:\(of\))?\.owner\}"(?: \|\| '')? = \$1/g, (found) => `(${found} OR true)`],
+      [/"\$\{\w+(?:\(\w+\))?\.owner\}"(?: \|\| '')? = \$1/g, (found) => `(${found} OR true)`],
       [/(?<=(?:where|where:|where =) \{ )tenantAppId(?:: [\w.]+)?, /g, removed],
       // Changes of jobs.
       [/(?:\w+\.)+tenantAppId === (?:viewer\.)?tenantAppId &&/g, removed],
@@ -97,8 +97,8 @@ const groups: readonly Group[] = [
     files: /\/(response-memory|tenant-memory|log-checks|change-log)\.ts$/,
     rules: [
       // The key of a kept response, without the scopes or the user.
-      [/(?<=stringify\(\[number, userId, )scopes, /g, removed],
-      [/(?<=stringify\(\[number, )userId, (?=scopes)/g, removed],
+      [/(?<=stringify\(\[summary\.hash, name, userId, )scopes, /g, removed],
+      [/(?<=stringify\(\[summary\.hash, name, )userId, (?=scopes)/g, removed],
       // A request uses a check that was sent before it arrived.
       [/memory\.nextCheck = undefined/g, (found) => `setTimeout(() => (${found}), 20)`],
       // Transactions that ran at the last position in the log are forgotten.

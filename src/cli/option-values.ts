@@ -1,7 +1,6 @@
 import { InvalidArgumentError } from 'commander'
 import { isEventId } from '../domain/event/event.ts'
 
-/** Creates the reader of an option that is a whole number. */
 export function wholeNumber(min: number, max: number): (text: string) => number {
   return (text) => {
     const number = Number(text)

@@ -20,10 +20,7 @@ declare module '@fusion-gateway/pothos-trees' {
   }
 }
 
-/**
- * A field whose value can be a promise. graphql-jit awaits only what a resolver returns, and Pothos gives a field that
- * it exposes none.
- */
+/** The value of the field can be a promise. graphql-jit awaits only what a resolver returns. */
 const awaited = { extensions: { pothosExposedField: undefined } }
 
 /**

@@ -78,7 +78,6 @@ async function loadNodes(
   const loaders = plannedLoaders(context, info)
   const found = new Map<string, NodeRow>()
 
-  /** Searches types for ids at the same time. */
   async function search(types: readonly (readonly [NodeType, readonly string[]])[]): Promise<void> {
     const loads = types.map(([{ relation }, of]) => Promise.all(of.map((id) => loaders.load(relation, id))))
     for (const [index, rows] of (await Promise.all(loads)).entries()) {

@@ -44,10 +44,7 @@ export interface Export {
   readonly operation: string
   /** The path of the records in the operation's data: `users.nodes`. */
   readonly path: string
-  /**
-   * The connection that is read page by page, with the variables `first` and `after`. Without it, the records belong to
-   * the records of another resource, and follow each page of them.
-   */
+  /** The connection that is read page by page. Without it, records follow those of another resource. */
   readonly connection?: string
   /** The resource whose records come first, and the variables of the operation for a page of them. */
   readonly belongsTo?: { readonly resource: string; variablesOf(records: readonly Json[]): Json[] }

@@ -25,7 +25,6 @@ declare module '@fusion-gateway/gateway-kit' {
 
 export interface ServicesOptions extends EngineOptions {
   readonly backoff: Backoff
-  /** The private networks to which webhooks may be sent. */
   readonly fetchPrivateNetworks?: AllowedNetworks
   readonly logger?: Pick<Logger, 'warn'>
 }

@@ -10,10 +10,7 @@ import type { Arguments, Tool } from './route-tools.ts'
 /** The longest response of a tool, in bytes, because a model reads all of it; and the longest URL of its request. */
 const maxLength = 32 * 1024
 
-/**
- * The headers of a request to /mcp that its tool's request has too, and those of the tool's response that are passed
- * back.
- */
+/** The headers of /mcp that the request of its tool gets, and those of its response that are passed back. */
 const passedOn = /^(authorization|x-api-key|idempotency-key|traceparent|tracestate|(apollo)?graphql-client-\w+)$/
 const passedBack = /^(x-cost.*|ratelimit.*|retry-after|idempotent-replayed)$/
 

@@ -1,4 +1,4 @@
-import { invalidField, own } from '@fusion-gateway/base'
+import { invalidField, ownValue } from '@fusion-gateway/base'
 import type { Preparer } from '@fusion-gateway/gateway-kit'
 import { jsonSchemaOf } from '@fusion-gateway/input'
 import { defaultPageSize } from '@fusion-gateway/pothos-trees'
@@ -20,7 +20,7 @@ export function createRouteTool(route: Route, preparer: Preparer): Tool {
     annotations: { readOnlyHint: method === 'GET' },
     run: (args) => ({
       method,
-      url: `${url.replace(/:(\w+)/g, (_, name: string) => toSegment(name, own(args, name)))}?${searchOf(route, args)}`,
+      url: `${url.replace(/:(\w+)/g, (_, name: string) => toSegment(name, ownValue(args, name)))}?${searchOf(route, args)}`,
       ...(method !== 'GET' && { payload: args }),
     }),
   }
@@ -35,15 +35,19 @@ export function toSegment(name: string, id: unknown): string {
 function searchOf({ parameters, connection }: Route, args: Arguments): URLSearchParams {
   // Without a limit, REST streams the whole list.
   const given: Arguments = connection === undefined ? args : { ...args, limit: args['limit'] ?? defaultPageSize }
-  const inQuery = parameters.filter((parameter) => parameter.in === 'query' && own(given, parameter.name) != null)
+  const inQuery = parameters.filter((parameter) => parameter.in === 'query' && ownValue(given, parameter.name) != null)
   const textOf = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value))
-  return new URLSearchParams(inQuery.map(({ name }) => [name, textOf(own(given, name))]))
+  return new URLSearchParams(inQuery.map(({ name }) => [name, textOf(ownValue(given, name))]))
 }
 
 function inputSchemaOf({ parameters, body, tool }: Route, stored: StoredOperation): Tool['inputSchema'] {
   const schemas = parameters.map(({ name, variable, rules, description }) => [
     name,
-    { ...inputSchema(typeAt(stored, variable)), ...jsonSchemaOf(rules), description: own(tool, name) ?? description },
+    {
+      ...inputSchema(typeAt(stored, variable)),
+      ...jsonSchemaOf(rules),
+      description: ownValue(tool, name) ?? description,
+    },
   ])
   const required = parameters.filter(({ variable }) => isNonNullType(typeAt(stored, variable))).map(({ name }) => name)
   // The optional body of a GET repeats a parameter.

@@ -1,18 +1,18 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type FieldError, GatewayError, invalidField, invalidInput, own } from '@fusion-gateway/base'
+import { type FieldError, GatewayError, invalidField, invalidInput, isObject, ownValue } from '@fusion-gateway/base'
 import { maxPageSize } from '@fusion-gateway/prisma-trees'
 import type { RouteInput } from './route.ts'
 
 /** @throws GatewayError MALFORMED_REQUEST if there is no body, BAD_USER_INPUT if it is not an object */
 export function readObject({ body }: RouteInput): Record<string, unknown> {
-  if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body as Record<string, unknown>
+  if (isObject(body)) return body
   if (body === undefined) throw new GatewayError('MALFORMED_REQUEST', 'The request has no body. Send a JSON object.')
   throw invalidField('body', 'INVALID_TYPE', 'must be a JSON object')
 }
 
 /** Undefined if it is absent. @throws GatewayError BAD_USER_INPUT if it is not from 1 to 500, or is given twice */
 export function readPageSize({ query }: RouteInput, name: string): number | undefined {
-  const value = own(query, name)
+  const value = ownValue(query, name)
   if (value === undefined) return undefined
   if (typeof value !== 'string' || !/^-?\d{1,9}$/.test(value)) {
     throw invalidField(name, 'INVALID_TYPE', 'must be a whole number')
@@ -24,7 +24,7 @@ export function readPageSize({ query }: RouteInput, name: string): number | unde
 
 /** Undefined if it is absent. @throws GatewayError BAD_USER_INPUT if it is given twice */
 export function readText({ query }: RouteInput, name: string): string | undefined {
-  const value = own(query, name)
+  const value = ownValue(query, name)
   if (value === undefined || typeof value === 'string') return value
   throw invalidField(name, 'INVALID_TYPE', 'must be given once')
 }
@@ -36,7 +36,7 @@ export function readText({ query }: RouteInput, name: string): string | undefine
  * @throws GatewayError BAD_USER_INPUT if neither is given, both are and differ, or the list is not an array of strings
  */
 export function readIdList({ query, body }: RouteInput, name: string): string[] {
-  const parameter = own(query, name)
+  const parameter = ownValue(query, name)
   const inBody = body === undefined ? undefined : toStrings(body, 'body')
   const inQuery = parameter === undefined ? undefined : parseIdList(parameter, name)
   // A client that is generated from the OpenAPI document may send both.

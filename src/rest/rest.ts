@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
-import { GatewayError, own, requireScope } from '@fusion-gateway/base'
+import { GatewayError, ownValue, requireScope } from '@fusion-gateway/base'
 import type { Context, Operations, PreparedOperation, Services } from '@fusion-gateway/gateway-kit'
 import {
   type Authenticate,
@@ -47,7 +47,6 @@ export interface RestOptions {
   readonly authenticate: Authenticate
 }
 
-/** Serves the routes of the table. */
 export const rest = routePlugin<RestOptions>('rest', (app, options) => {
   for (const route of routes) serveRoute(app, route, options)
 })
@@ -272,14 +271,12 @@ function ignoredParametersOf({ url, query }: FastifyRequest, { parameters }: Rou
   if (!url.includes('?')) return ''
   const known = new Set(parameters.filter((one) => one.in === 'query').map(({ name }) => name))
   const ignored = Object.keys(query as object).filter((name) => !known.has(name))
-  return ignored.map(encodeParameter).join(', ').slice(0, maxIgnoredLength)
+  return ignored
+    .map((name) => encodeURIComponent(name.toWellFormed()))
+    .join(', ')
+    .slice(0, maxIgnoredLength)
 }
 
-function encodeParameter(name: string): string {
-  return encodeURIComponent(name.toWellFormed())
-}
-
-/** The body of a response. */
 function bodyOf({ listKey }: Route, { shape }: StoredOperation, value: unknown): string {
   const response = encode(shape, value)
   return JSON.stringify(listKey === undefined ? response : { [listKey]: response })
@@ -352,10 +349,10 @@ function toPage({ response }: Route, { shape }: StoredOperation, connection: str
 function urlOfPage({ url, parameters }: Route, { params, query }: RouteInput, cursor: string): string {
   const search = new URLSearchParams()
   for (const { in: place, name } of parameters) {
-    const value = name === 'cursor' ? cursor : own(query, name)
+    const value = name === 'cursor' ? cursor : ownValue(query, name)
     if (place === 'query' && typeof value === 'string') search.set(name, value)
   }
-  const path = url.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(own(params, name) ?? ''))
+  const path = url.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(ownValue(params, name) ?? ''))
   return `${path}?${search}`
 }
 

@@ -11,18 +11,12 @@ export interface RouteInput {
 export interface Parameter {
   readonly in: 'path' | 'query'
   readonly name: string
-  /**
-   * The variable that it becomes, or the field of one: `input.id`. It has the variable's type, and errors of the
-   * variable name the parameter.
-   */
+  /** The variable that it becomes, or the field of one: `input.id`. It names the parameter in errors. */
   readonly variable: string
   readonly description: string
   /** The rules by which the operation checks the value, for the OpenAPI document. */
   readonly rules: z.ZodType
-  /**
-   * A value that is found in the demo tenant. Swagger UI and Postman send it, so an optional parameter has one only if
-   * it suits everybody.
-   */
+  /** A value of the demo tenant, which Swagger UI and Postman send, so optional parameters rarely have one. */
   readonly example?: unknown
 }
 
@@ -51,20 +45,11 @@ export interface Route {
   readonly operation: string
   readonly parameters: readonly Parameter[]
   readonly body?: Body
-  /**
-   * Reads the variables. The fields of input objects have their names in REST. May throw BAD_USER_INPUT. Their types
-   * are checked afterwards.
-   */
+  /** Reads the variables, whose types are checked afterwards. Inputs have their names in REST. May throw. */
   readonly variables: (input: RouteInput) => Record<string, unknown>
-  /**
-   * The path of the response in the operation's data: `createUser.user`. Null there is a 404. The response to a DELETE
-   * is the status 204 alone.
-   */
+  /** The path of the response in the data: `createUser.user`. Null is a 404. A DELETE responds with 204 alone. */
   readonly response: string
-  /**
-   * The path in the operation's data of the time of the last change of what a GET returns. With it, the writes to the
-   * same URL take `If-Match`.
-   */
+  /** The path in the data of the time of the last change, for which writes to the URL take `If-Match`. */
   readonly version?: string
   /** The key of the response in the body. Without it, the response is the body. */
   readonly listKey?: string

@@ -1,4 +1,4 @@
-import { own } from '@fusion-gateway/base'
+import { ownValue } from '@fusion-gateway/base'
 import { filterText, id, integer, matching } from '@fusion-gateway/input'
 import { maxPageSize } from '@fusion-gateway/prisma-trees'
 import { z } from 'zod'
@@ -19,7 +19,7 @@ const ifMatchInstead = { expected_updated_at: undefined }
 
 /** A body in which null leaves fields unchanged, as in the interface of the earlier service. GraphQL rejects it. */
 function withoutNulls(body: Record<string, unknown>, ...fields: readonly string[]): Record<string, unknown> {
-  return { ...body, ...Object.fromEntries(fields.map((field) => [field, own(body, field) ?? undefined])) }
+  return { ...body, ...Object.fromEntries(fields.map((field) => [field, ownValue(body, field) ?? undefined])) }
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type FieldError, GatewayError, invalidInput, own, recordOf } from '@fusion-gateway/base'
+import { type FieldError, GatewayError, invalidInput, ownValue, recordOf } from '@fusion-gateway/base'
 import type { PreparedOperation, Preparer } from '@fusion-gateway/gateway-kit'
 import type { Values } from '@fusion-gateway/pothos-trees'
 import { metadataOf } from '@fusion-gateway/pothos-trees'
@@ -56,7 +56,7 @@ export function typeAt({ variableTypes }: StoredOperation, path: string): GraphQ
   const [variable = '', field] = path.split('.')
   const type = variableTypes.get(variable)
   const found =
-    field === undefined ? type : own((getNullableType(type) as GraphQLInputObjectType).getFields(), field)?.type
+    field === undefined ? type : ownValue((getNullableType(type) as GraphQLInputObjectType).getFields(), field)?.type
   if (!found) throw new Error(`The operation has no variable ${path}`)
   return found
 }
@@ -113,7 +113,7 @@ function readShape(type: GraphQLOutputType, selectionSet: SelectionSetNode | und
   if (!isObjectType(type)) return { kind: 'leaf', type: type as LeafShape['type'] }
   const fields = (selectionSet?.selections ?? []).map((selection): FieldShape => {
     if (selection.kind !== Kind.FIELD) throw new Error('Stored operations have no fragments')
-    const field = own(type.getFields(), selection.name.value)
+    const field = ownValue(type.getFields(), selection.name.value)
     if (!field) throw new Error(`${type.name} has no field ${selection.name.value}`)
     return {
       key: selection.alias?.value ?? selection.name.value,
@@ -128,7 +128,7 @@ function readShape(type: GraphQLOutputType, selectionSet: SelectionSetNode | und
 
 /** The value at a path of an operation's data: `createUser.user`. */
 export function valueAt(data: object, path: string): unknown {
-  return path.split('.').reduce<unknown>((value, key) => own(value as object | null | undefined, key), data)
+  return path.split('.').reduce<unknown>((value, key) => ownValue(value as object | null | undefined, key), data)
 }
 
 /** Whether a field is null in REST if it has no value. The interface document allows it for `phone` alone. */
@@ -136,12 +136,9 @@ export function keepsNull(key: string): boolean {
   return key === 'phone'
 }
 
-/**
- * Whether REST leaves out a field that has a value. A job that is tried again has the error of its last attempt, and
- * clients of the earlier service take no job for failed that is not.
- */
+/** REST leaves out the error of a job that is tried again: clients of the earlier service take it for failed. */
 function isLeftOut({ name }: ObjectShape, key: string, value: unknown): boolean {
-  return name === 'Job' && key === 'error' && own(value as object, 'status') !== 'FAILED'
+  return name === 'Job' && key === 'error' && ownValue(value as object, 'status') !== 'FAILED'
 }
 
 /**
@@ -158,7 +155,7 @@ export function encode(shape: Shape, value: unknown, isOut = isLeftOut): unknown
   if (shape.kind === 'list') return (value as unknown[]).map((item) => encode(shape.of, item, isOut))
   if (shape.kind === 'leaf') return encodeLeaf(shape.type, value)
   const shown = shape.fields.filter(({ key }) => !isOut(shape, key, value))
-  const encoded = shown.map(({ key, shape: field }) => [key, encode(field, own(value, key), isOut)] as const)
+  const encoded = shown.map(({ key, shape: field }) => [key, encode(field, ownValue(value, key), isOut)] as const)
   return recordOf(encoded.filter(([key, field]) => field !== null || keepsNull(key)))
 }
 
@@ -176,7 +173,6 @@ function decodeLeaf(type: LeafShape['type'], value: unknown): unknown {
   return value
 }
 
-/** The values of an enum type in REST. */
 export function enumValuesOf(type: GraphQLEnumType): string[] {
   return type.getValues().map(({ name }) => String(encodeLeaf(type, name)))
 }
@@ -196,7 +192,7 @@ export function checkVariables(route: Route, { variableTypes }: StoredOperation,
   const errors: FieldError[] = []
   const checked: [string, unknown][] = []
   for (const [name, type] of variableTypes) {
-    const value = check(type, own(variables, name), name, (error) => {
+    const value = check(type, ownValue(variables, name), name, (error) => {
       if (errors.length < maxErrors) errors.push({ ...error, field: restNameOf(route, error.field) })
     })
     if (value !== undefined) checked.push([name, value])
@@ -235,7 +231,8 @@ function check(type: GraphQLInputType, value: unknown, field: string, reject: (e
     if (typeof value !== 'object') return reject({ field, code: 'INVALID_TYPE', message: 'must be an object' })
     const known = Object.values(type.getFields())
       .map(
-        ({ name, type: of }) => [name, check(of, own(value, recordKeyOf(name)), `${field}.${name}`, reject)] as const,
+        ({ name, type: of }) =>
+          [name, check(of, ownValue(value, recordKeyOf(name)), `${field}.${name}`, reject)] as const,
       )
       .filter(([, fieldValue]) => fieldValue !== undefined)
     return recordOf(known)
@@ -263,7 +260,7 @@ const descriptions = {
 
 function describe(type: GraphQLLeafType): string {
   if (isEnumType(type)) return `one of ${enumValuesOf(type).join(', ')}`
-  return own(descriptions, type.name) ?? `a ${type.name}`
+  return ownValue(descriptions, type.name) ?? `a ${type.name}`
 }
 
 type Data = Readonly<Record<string, unknown>>

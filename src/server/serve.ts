@@ -160,10 +160,7 @@ function releaseMemory(): void {
   collect({ type: 'major', execution: 'sync', flavor: 'last-resort' })
 }
 
-/**
- * Descriptors of the process itself: standard streams, the event loop, Redis, traces, and files that it opens for a
- * moment.
- */
+/** Descriptors for streams, the event loop, Redis, traces, and files that are open for a moment. */
 const ownDescriptors = 64
 
 /** PGlite keeps up to 100 files open (`max_files_per_process`). */

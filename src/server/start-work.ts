@@ -37,12 +37,7 @@ export const leaseLost: Failure = {
   isRetryable: true,
 }
 
-/**
- * Starts the maintenance: it fails attempts whose lease has expired, erases what names deleted users, and removes old
- * rows. Any number of processes may run it.
- *
- * @returns stops it, and resolves when it has stopped
- */
+/** Starts the maintenance, which any number of processes may run. Returns the function that stops it. */
 export function startMaintenance(options: MaintenanceOptions): () => Promise<void> {
   const { jobs, log, retentionDays, intervalMilliseconds = 5_000 } = options
   const stopping = new AbortController()

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { own } from '@fusion-gateway/base'
+import { isObject, ownValue } from '@fusion-gateway/base'
 import type { Database } from '@fusion-gateway/database'
 import { problemOfNumbers } from '@fusion-gateway/input'
 import { isDatabaseUnavailable, isPossibleId, isUniqueViolation, refusalOf } from '@fusion-gateway/sql'
@@ -57,13 +57,13 @@ function isPosition(value: unknown): boolean {
 
 /** The id that a record has, so that an operator can find it. */
 function idOf(value: unknown): string | undefined {
-  const id = own(Object(value), 'id')
+  const id = ownValue(Object(value), 'id')
   return typeof id === 'string' && isPossibleId(id) ? id : undefined
 }
 
 /** @throws RecordError naming every invalid field */
 function readRecord(value: unknown): ReadRecord {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new RecordError('is not a JSON object')
+  if (!isObject(value)) throw new RecordError('is not a JSON object')
   const found = transfers.find(({ transfer }) => isRecognised(transfer, value))
   if (!found && 'deleted' in value) return readDeletion(value)
   if (!found) {
@@ -98,7 +98,7 @@ function missingKeys({ recognisedBy, withOneOf = [] }: Transfer, value: object):
 }
 
 /** @throws RecordError if it names no resource and id */
-function readDeletion({ deleted, id }: { deleted: unknown; id?: unknown }): ReadRecord {
+function readDeletion({ deleted, id }: { deleted?: unknown; id?: unknown }): ReadRecord {
   const deletion = deletions.get(deleted as string)
   if (!deletion) throw new RecordError(`deleted: must be one of ${[...deletions.keys()].join(', ')}`)
   if (typeof id !== 'string' || !isPossibleId(id)) throw new RecordError('id: must be an id of 1 to 128 characters')
@@ -117,7 +117,6 @@ export interface Rejection {
   /** The list of the line that has the record, and the position in it from 0. Absent if the record is the line. */
   readonly list?: string
   readonly index?: number
-  /** The id of the record, if it has one. */
   readonly id?: string
   readonly reason: string
   /** The record alone, or the beginning of one that is too long. */

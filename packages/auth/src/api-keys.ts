@@ -7,7 +7,6 @@ import type { Logger } from '@fusion-gateway/telemetry'
 import { LRUCache } from 'lru-cache'
 import type { Viewer } from './viewer.ts'
 
-/** How every key begins. */
 export const keyPrefix = 'fus_'
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const secretLength = 43
@@ -77,10 +76,7 @@ const maxCached = 10_000
 /** How long an unknown hash is remembered. A key that is new has not been looked up before, so it works at once. */
 const unknownMilliseconds = 1_000
 
-/**
- * How many statements look for hashes at a time, and for how many hashes. Anyone can send any number of keys that look
- * valid, and takes no place before they are looked up.
- */
+/** How many statements look for unknown hashes at a time, and for how many each: anyone can send such keys. */
 const maxLookups = 2
 const maxHashes = 100
 
@@ -133,19 +129,19 @@ export function createValidKeys({ sql }: Pick<Database, 'sql'>, log: Logger, cac
     return viewer
   }
 
-  async function readById(own: Sql, tenantAppId: string, id: string): Promise<Found | undefined> {
-    const [row] = await queryAgain(own, findById, [tenantAppId, id])
+  async function readById(sql: Sql, tenantAppId: string, id: string): Promise<Found | undefined> {
+    const [row] = await queryAgain(sql, findById, [tenantAppId, id])
     return row && toFound(row)
   }
 
-  async function readHolder(own: Sql, holder: Omit<Viewer, 'scopes'>): Promise<Found | undefined> {
-    const [row] = await queryAgain(own, findTenant, [holder.tenantAppId])
+  async function readHolder(sql: Sql, holder: Omit<Viewer, 'scopes'>): Promise<Found | undefined> {
+    const [row] = await queryAgain(sql, findTenant, [holder.tenantAppId])
     return row && (row[0] ? suspended : { ...holder, scopes: [] })
   }
 
-  async function readByHash(own: Sql, hash: string): Promise<Found | undefined> {
+  async function readByHash(sql: Sql, hash: string): Promise<Found | undefined> {
     if (unknown.has(hash)) return undefined
-    const row = await lookUp(own, hash)
+    const row = await lookUp(sql, hash)
     if (row) return toFound(row)
     if (cacheMilliseconds > 0) unknown.set(hash, true)
     return undefined
@@ -168,15 +164,11 @@ export function createValidKeys({ sql }: Pick<Database, 'sql'>, log: Logger, cac
   }
 
   return {
-    byHash: (own: Sql, hash: string) => find(hash, () => readByHash(own, hash)),
-    byId: (own: Sql, tenantAppId: string, id: string) =>
-      find(`${tenantAppId} ${id}`, () => readById(own, tenantAppId, id)),
-    /**
-     * Returns the holder of the tokens of a trusted issuer, which has no key here, if its tenant exists.
-     *
-     * @param holder its `keyId` is a name that no key has
-     */
-    ofIssuer: (own: Sql, holder: Omit<Viewer, 'scopes'>) => find(holder.keyId, () => readHolder(own, holder)),
+    byHash: (sql: Sql, hash: string) => find(hash, () => readByHash(sql, hash)),
+    byId: (sql: Sql, tenantAppId: string, id: string) =>
+      find(`${tenantAppId} ${id}`, () => readById(sql, tenantAppId, id)),
+    /** The holder of the tokens of a trusted issuer, whose `keyId` no key has, if its tenant exists. */
+    ofIssuer: (sql: Sql, holder: Omit<Viewer, 'scopes'>) => find(holder.keyId, () => readHolder(sql, holder)),
     settle: uses.settle,
   }
 }
@@ -221,19 +213,19 @@ function createLookups(sql: Sql) {
     }
   }
 
-  return (own: Sql, hash: string) =>
+  return (sql: Sql, hash: string) =>
     new Promise<readonly unknown[] | undefined>((resolve, reject) => {
-      waiting.push({ sql: own, hash, resolve, reject })
+      waiting.push({ sql, hash, resolve, reject })
       if (lookups < maxLookups) void send()
     })
 }
 
 /** Sends a read, and once more if it fails: many requests can wait for it, and one failure must not fail them all. */
-async function queryAgain(own: Sql, sent: Statement, parameters: readonly Parameter[]): Promise<unknown[][]> {
+async function queryAgain(sql: Sql, sent: Statement, parameters: readonly Parameter[]): Promise<unknown[][]> {
   try {
-    return await own.query(sent, parameters)
+    return await sql.query(sent, parameters)
   } catch (error) {
     if (isServerLost(error)) throw error
-    return own.query(sent, parameters)
+    return sql.query(sent, parameters)
   }
 }

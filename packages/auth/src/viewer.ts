@@ -15,10 +15,7 @@ export interface Viewer {
   readonly pointsPerMinute?: number | undefined
 }
 
-/**
- * Identifies the viewers who may see the stored responses of a viewer: the key, or all tokens of the key for the same
- * user with the same scopes.
- */
+/** Who may see a viewer's stored responses: the key, or its tokens with the same user and scopes. */
 export function holderOf({ keyId, hasToken, userId, scopes }: Viewer): string {
   return hasToken ? JSON.stringify([keyId, userId, scopes]) : keyId
 }

@@ -41,7 +41,6 @@ export function createAged<Value>(
 
   return {
     age,
-    /** The value of the last read that succeeded. */
     last: () => value,
     refresh,
     async within(maxAge: number): Promise<Value> {

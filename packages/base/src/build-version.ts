@@ -3,12 +3,7 @@ import path from 'node:path'
 
 const root = path.resolve(import.meta.dirname, '../../..')
 
-/**
- * The version of a release, `0.2.0`, or that of a build between releases with its commit, `0.2.0-dev+1a2b3c4d5e6f`.
- * Without the commit if it is not known.
- *
- * @param folder of the project
- */
+/** The version: `0.2.0`, or between releases with its commit, if known: `0.2.0-dev+1a2b3c4d5e6f`. */
 export function buildVersion(folder: string = root): string {
   const { version } = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')) as { version: string }
   const commit = version.includes('-') ? findCommit(folder) : undefined

@@ -17,6 +17,6 @@ export {
 export { type LimitName, limitNames, maxPointsPerMinute } from './limit-names.ts'
 export { type DescribedError, formatOptions, type LogFormatName, logFormats } from './log-formats.ts'
 export { isNetwork, parseNetwork } from './networks.ts'
-export { own, recordOf } from './own.ts'
+export { isObject, ownValue, recordOf } from './own-value.ts'
 export { createAlarm, repeat } from './repeat.ts'
 export * from './scopes.ts'

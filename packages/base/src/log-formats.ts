@@ -1,7 +1,6 @@
 import type { LoggerOptions } from 'pino'
-import { own, recordOf } from './own.ts'
+import { ownValue, recordOf } from './own-value.ts'
 
-/** An error as the log describes it. */
 export interface DescribedError {
   readonly type: string
   readonly message: string
@@ -76,7 +75,7 @@ export function formatOptions(name: LogFormatName, describeError: (error: unknow
 
   function rename([key, value]: [string, unknown]): [string, unknown] {
     const described = key === 'err' ? describeError(value) : value
-    return own(fields, key)?.(described) ?? [key, described]
+    return ownValue(fields, key)?.(described) ?? [key, described]
   }
 
   return {
@@ -85,7 +84,7 @@ export function formatOptions(name: LogFormatName, describeError: (error: unknow
     serializers: { err: (described) => described },
     timestamp: () => `,"${timeKey}":"${new Date().toISOString()}"`,
     formatters: {
-      level: (label) => ({ [levelKey]: own(levels, label) ?? label, ...constants }),
+      level: (label) => ({ [levelKey]: ownValue(levels, label) ?? label, ...constants }),
       log: (line) => recordOf(Object.entries(line).map(rename)),
     },
   }

@@ -7,12 +7,7 @@ interface RepeatOptions {
   readonly alarm?: ReturnType<typeof createAlarm>
 }
 
-/**
- * Repeats work until the signal is aborted. Work that has failed is tried again.
- *
- * @param work returns after how many milliseconds it is repeated; 0 means at once
- * @returns when the last work has ended
- */
+/** Repeats work until the signal is aborted, also after failures. It returns the pause, in milliseconds; 0 is none. */
 export async function repeat(
   work: () => Promise<number>,
   { signal, onError, alarm = createAlarm() }: RepeatOptions,

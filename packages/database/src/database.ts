@@ -4,7 +4,6 @@ import { type Driver, Sql, type SqlOptions } from '@fusion-gateway/sql'
 import { PrismaClient } from './generated/prisma/client.ts'
 import { dataModel } from './model.ts'
 
-/** An open database. */
 export interface Database {
   /** Prisma Client, for the rows that operators set up. It takes no part in the transactions of `sql`. */
   readonly prisma: PrismaClient
@@ -21,7 +20,6 @@ export interface Database {
 }
 
 export interface DatabaseOptions extends SqlOptions {
-  /** Called with the number of keys of each batched read. */
   readonly onBatch?: (size: number) => void
 }
 

@@ -16,7 +16,6 @@ const usedPrivileges: Readonly<Record<string, readonly string[]>> = {
   tenant_app: ['SELECT', 'UPDATE'],
 }
 
-/** The tables of schema.prisma. */
 export const modelTables: readonly string[] = Object.values(tables).map(({ name }) => name)
 
 /** The tables with the privileges that gateways and workers use. */
@@ -71,7 +70,6 @@ export const triggerFunctions: readonly string[] = [
   'write_webhook_disabled()',
 ]
 
-/** Names as a list of literals of SQL. */
 export function literals(names: Iterable<string>): string {
   return [...names].map((name) => `'${name}'`).join(', ')
 }

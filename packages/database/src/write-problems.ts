@@ -32,12 +32,7 @@ const listProblems = statement(`
   SELECT format('row-level security hides rows of %s from the role %s', relname, current_user)
   FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relname IN (${literals(ownTables.keys())}) AND relrowsecurity AND ${hidesRows}`)
 
-/**
- * Lists why requests would fail although the server answers: it accepts no writes, or the role lacks privileges, which
- * a restore can lose, or row-level security hides rows from it.
- *
- * @returns parts of sentences for an operator. Empty: nothing is known to fail
- */
+/** Lists, for an operator, why requests would fail although the server answers. */
 export async function readWriteProblems(sql: Sql): Promise<string[]> {
   return (await sql.query(listProblems)).map(([problem]) => String(problem))
 }

@@ -123,10 +123,7 @@ export function requireSpace(dataDir: string): void {
   if (freeMib < logFileMib) throw new Error(`The disk of ${dataDir} has ${freeMib} MiB left, less than ${logFileMib}`)
 }
 
-/**
- * Copies that were made before migrations, what an interruption has left unfinished, and what belongs to the file
- * system.
- */
+/** Copies from before migrations, unfinished work, and what belongs to the file system. */
 const leftOut = /^(before-|restore-)|\.new$|^lost\+found$/
 
 /**

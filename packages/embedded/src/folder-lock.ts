@@ -26,28 +26,28 @@ export async function lockFolder(folder: string): Promise<() => void> {
   const descriptor = openSync(folder, 'r')
   // The address of a socket has at most 107 bytes, and the path of the folder can be longer.
   const short = `/proc/self/fd/${descriptor}`
-  const at = (name: string) => path.join(existsSync(short) ? short : folder, name)
-  const lock = at(lockName)
+  const pathOf = (name: string) => path.join(existsSync(short) ? short : folder, name)
+  const lock = pathOf(lockName)
   // Not the process id: processes in two containers can have the same.
-  const own = at(`${lockName}.${randomUUID().slice(0, 8)}`)
+  const ownLock = pathOf(`${lockName}.${randomUUID().slice(0, 8)}`)
   const server = createServer((socket) => {
     socket.on('error', () => undefined).end(`process ${process.pid} on ${hostname()}`)
   }).unref()
   try {
-    await once(server.listen(own), 'listening')
-    for (let attempt = 0; !tryToLink(own, lock); attempt += 1) {
+    await once(server.listen(ownLock), 'listening')
+    for (let attempt = 0; !tryToLink(ownLock, lock); attempt += 1) {
       const found = inodeOf(lock)
       const holder = await findHolder(lock)
       if (holder !== undefined || attempt > 2) throw isOpen(folder, holder ?? 'another process')
-      removeStaleLock(lock, found, `${own}.old`)
+      removeStaleLock(lock, found, `${ownLock}.old`)
     }
   } catch (error) {
     server.close()
     closeSync(descriptor)
     throw error
   }
-  const inode = inodeOf(own)
-  rmSync(own, { force: true })
+  const inode = inodeOf(ownLock)
+  rmSync(ownLock, { force: true })
   return () => {
     if (inodeOf(lock) === inode) rmSync(lock, { force: true })
     server.close()

@@ -26,10 +26,7 @@ export function imageFile(): string {
   return path.join(root, 'node_modules/.cache/fusion-gateway', `database-${hash.digest('hex').slice(0, 16)}.tar.zst`)
 }
 
-/**
- * An archive with its SHA-256 before it. Neither the end of a tar archive nor that of a Zstandard stream would show
- * damage.
- */
+/** An archive after its SHA-256: neither tar nor Zstandard notices a missing end. */
 export function seal(archive: Buffer): Buffer {
   return Buffer.concat([digest('sha256', archive, 'buffer'), archive])
 }

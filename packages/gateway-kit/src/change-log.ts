@@ -16,7 +16,6 @@ export interface LogPosition {
   readonly state?: string
 }
 
-/** A change of a row. */
 export interface Change {
   /** The models whose rows can have changed with it. */
   readonly models: readonly Model[]
@@ -24,16 +23,12 @@ export interface Change {
   readonly ids: readonly string[]
 }
 
-/** What the log of a tenant says. */
 export interface LogChanges {
   /** Differs if the log is another one than before, such as that of a restored backup. */
   readonly server: string
   /** Where the log is read from the next time. */
   readonly position: LogPosition
-  /**
-   * The changes after the position from which it was read; undefined if they are not known: there are too many, or the
-   * tenant is deleted.
-   */
+  /** The changes since the position; undefined if there are too many, or the tenant is deleted. */
   readonly changes: readonly Change[] | undefined
 }
 
@@ -49,15 +44,11 @@ export type ReadChanges = (
   after: LogPosition | undefined,
 ) => Promise<LogChanges | undefined>
 
-/** The log of changes that says whether a response is still right. */
 export interface ChangeLog {
   /** The models of whose rows each change is an event. */
   readonly models: ReadonlySet<Model>
   readonly readChanges: ReadChanges
-  /**
-   * Reads the position from which a client follows what a query does not see that is sent afterwards. Undefined if the
-   * viewer may not follow the log.
-   */
+  /** Reads the position that a client follows from. Undefined if the viewer may not follow the log. */
   readonly readPosition: (context: Pick<Context, 'sql' | 'viewer'>) => Promise<string | undefined>
   /** What live queries follow. */
   readonly live: LiveChanges

@@ -17,7 +17,6 @@ export interface RequestServices {
   readonly hasPreviousRelease: boolean
 }
 
-/** The services that the requests of a process share. */
 export interface Services extends RequestServices, EngineServices {}
 
 /** The services that do not depend on the domain. */
@@ -47,17 +46,13 @@ export interface DomainParts {
 }
 
 export interface EngineOptions {
-  /** The issuer of access tokens. */
   readonly tokenIssuer: string
   /** The most that a request may read, in characters. */
   readonly maxReadLength: number
   readonly metrics?: Metrics
   /** The queues, if the database has the one of writes already. */
   readonly queues?: FairQueues
-  /**
-   * Encrypts stored secrets. Without it there are no webhooks, and the private keys that sign tokens are stored as they
-   * are.
-   */
+  /** Encrypts stored secrets. Without it there are no webhooks, and signing keys are stored as they are. */
   readonly keyRing?: KeyRing | undefined
   /** See {@link RequestServices}. */
   readonly hasPreviousRelease?: boolean
@@ -109,7 +104,6 @@ export interface Context extends RequestServices, RequestRows {
   readonly viewer: Viewer
   /** Undefined for what the gateway executes by itself. */
   readonly client: Client | undefined
-  /** Returns what reads and writes within a transaction. */
   readonly within: (transaction: Sql) => RequestRows
   readonly log: Logger
   /** Only for the sources of subscriptions. */
@@ -118,11 +112,9 @@ export interface Context extends RequestServices, RequestRows {
   readonly live?: { end(): void }
   /** Stands for one execution, for what its viewer may not see (pothos-trees/masked.ts). */
   readonly execution?: object
-  /** The trace of the request, if it is traced. */
   readonly trace: RequestTrace | undefined
 }
 
-/** What belongs to one request. */
 type RequestParts = Pick<Context, 'viewer' | 'log'> & {
   readonly statements: RequestDatabase
   readonly trace?: RequestTrace | undefined

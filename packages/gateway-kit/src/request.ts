@@ -13,13 +13,9 @@ export type RequestState = Pick<
   'headers' | 'viewer' | 'statements' | 'refusal' | 'held' | 'log' | 'trace' | 'operationName'
 >
 
-/** Authenticates a request and sets its viewer. */
 export type Authenticate = (request: Pick<RequestState, 'headers' | 'viewer' | 'statements'>) => Promise<Viewer>
 
-/**
- * How many requests without a valid key or token are refused at once, in a second. Further refusals wait, as others do:
- * with unknown keys over 200 connections, the gateway was busy with looking them up.
- */
+/** How many requests without a valid key are refused at once in a second: looking keys up kept the gateway busy. */
 const maxRefusalsPerSecond = 100
 
 /**
@@ -56,7 +52,6 @@ export function createAuthenticate(authenticator: Authenticator, { sql }: Pick<D
   }
 }
 
-/** The viewer of an authenticated request. */
 export function viewerOf({ viewer }: Pick<RequestState, 'viewer'>): Viewer {
   if (!viewer) throw new Error('This route runs without authentication')
   return viewer
@@ -104,7 +99,6 @@ export function readsAnew({ headers }: Pick<RequestState, 'headers'>): boolean {
   return sent !== undefined && tags === undefined && /\bno-(cache|store)\b/i.test(sent)
 }
 
-/** Creates a context for an authenticated request. */
 export function contextOf(request: RequestState, services: Services): Context {
   const { log, statements, trace, headers } = request
   return createContext(services, { viewer: viewerOf(request), client: clientOf(headers), log, statements, trace })

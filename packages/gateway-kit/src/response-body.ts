@@ -9,7 +9,6 @@ import {
   createBrotliCompress,
   createGzip,
   deflateRaw,
-  deflateRawSync,
   gzipSync,
 } from 'node:zlib'
 import type { FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify'
@@ -114,26 +113,17 @@ function withoutEncoding(opaque: string): string {
 /** Shorter responses, in bytes, fit into one network packet anyway. */
 const threshold = 1_024
 
-/**
- * Responses up to this length, in bytes, are compressed synchronously: that takes less than 0.5 ms, and setting up a
- * stream takes about as long. Longer ones are compressed on other threads, as fast as the client reads.
- */
+/** Up to this length, in bytes, compressing takes less than 0.5 ms, which setting up a stream takes too. */
 const syncThreshold = 64 * 1024
 
-/**
- * The levels are the lowest, because the gateway's CPU is scarcer than the network: at level 4, Brotli makes JSON a
- * tenth shorter and takes two to three times as long. docs/performance.md has the measurement.
- */
+/** At level 4, Brotli makes JSON a tenth shorter and takes two to three times as long (docs/performance.md). */
 const brotli = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }
 const gzip = { level: 1 }
 
 const brotliStart = { ...brotli, finishFlush: constants.BROTLI_OPERATION_FLUSH }
 const deflateStart = { ...gzip, finishFlush: constants.Z_SYNC_FLUSH }
 
-/**
- * What an encoder makes of the start of a body: whole bytes, and for gzip the checksum and the length. The rest of the
- * body follows as it is, without being compressed.
- */
+/** The compressed start of a body: whole bytes, and for gzip the checksum and the length. */
 type Start = readonly Buffer[]
 
 /** The longest rest of a body, in characters. Its block has at most 65,535 bytes. */
@@ -153,8 +143,7 @@ function gzipTrailer(checksum: number, length: number): Buffer {
 const encoders = {
   br: {
     compress: (text: string) => brotliCompressSync(text, brotli),
-    start: (text: string): Start => [brotliCompressSync(text, brotliStart)],
-    startApart: async (text: string): Promise<Start> => [await promisify(brotliCompress)(text, brotliStart)],
+    start: async (text: string): Promise<Start> => [await promisify(brotliCompress)(text, brotliStart)],
     /** @see https://www.rfc-editor.org/rfc/rfc7932#section-9.2 */
     join([bytes]: Start, text: string): Buffer {
       if (text === '') return Buffer.concat([bytes as Buffer, brotliEnd])
@@ -167,11 +156,7 @@ const encoders = {
   },
   gzip: {
     compress: (text: string) => gzipSync(text, gzip),
-    start: (text: string): Start => [
-      deflateRawSync(text, deflateStart),
-      gzipTrailer(crc32(text), Buffer.byteLength(text)),
-    ],
-    startApart: async (text: string): Promise<Start> => [
+    start: async (text: string): Promise<Start> => [
       await promisify(deflateRaw)(text, deflateStart),
       gzipTrailer(crc32(text), Buffer.byteLength(text)),
     ],
@@ -248,7 +233,7 @@ async function compressRepeated({ kept, name, start, rest }: RepeatedBody, encod
   const fullName = `${name} ${encoding}`
   const known = kept.find<Buffer>(fullName)
   if (known) return encoder.join(known, rest)
-  const made = start.length > syncThreshold ? await encoder.startApart(start) : encoder.start(start)
+  const made = await encoder.start(start)
   // The copies have no buffer around them that is not counted.
   kept.add(
     fullName,

@@ -1,4 +1,4 @@
-import { clientHasGone, type ErrorCode, GatewayError, type LimitName, own } from '@fusion-gateway/base'
+import { clientHasGone, type ErrorCode, GatewayError, type LimitName, ownValue } from '@fusion-gateway/base'
 import { toGatewayError } from '@fusion-gateway/telemetry'
 import type { FastifyRequest } from 'fastify'
 
@@ -20,7 +20,7 @@ export function toHttpError(error: unknown, request: FastifyRequest): GatewayErr
 
 function translate(error: unknown, request: FastifyRequest): GatewayError {
   const { code, statusCode } = error as { code?: string; statusCode?: number }
-  const known = code === undefined ? undefined : own(fastifyErrors, code)
+  const known = code === undefined ? undefined : ownValue(fastifyErrors, code)
   if (known) return new GatewayError(...known)
   // Yoga aborts when the client has gone, and the compression of a response ends.
   const isOfClient = (error as Error).name === 'AbortError' || code === 'ERR_STREAM_PREMATURE_CLOSE'

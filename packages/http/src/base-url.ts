@@ -22,12 +22,7 @@ export function baseUrlOf(request: FastifyRequest): string {
   return hostPattern.test(named) ? `${scheme === 'https' ? 'https' : 'http'}://${named}${prefix}` : prefix || '/'
 }
 
-/**
- * The path below which a proxy serves the gateway, as the header `X-Forwarded-Prefix` names it: `/api`. Like the URL,
- * it is only for the response to this client.
- *
- * @returns an empty text without the header, or if it is not a plain path
- */
+/** The path below which a proxy serves the gateway (`X-Forwarded-Prefix`): `/api`. Empty if it is not plain. */
 export function prefixOf({ headers }: Pick<FastifyRequest, 'headers'>): string {
   const prefix = String(headers['x-forwarded-prefix'] ?? '').replace(/\/$/, '')
   return prefix.length <= maxPrefixLength && prefixPattern.test(prefix) ? prefix : ''

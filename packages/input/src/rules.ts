@@ -1,4 +1,4 @@
-import { type FieldError, type FieldErrorCode, invalidInput } from '@fusion-gateway/base'
+import { type FieldError, type FieldErrorCode, invalidInput, isObject } from '@fusion-gateway/base'
 import { isPossibleId, isStorableText, isStorableTime } from '@fusion-gateway/sql'
 import { z } from 'zod'
 import { hasProtoKey, isShallow } from './json.ts'
@@ -41,7 +41,6 @@ export const storableText = z
   .string()
   .check(rule('INVALID_FORMAT', 'must not contain NUL characters or unpaired surrogates', isStorableText))
 
-/** A text that is not blank. */
 export const filledText = storableText.check(
   rule('REQUIRED', 'must not be blank', (value) => value.trim() !== '', { minLength: 1, pattern: '\\S' }),
 )
@@ -60,10 +59,7 @@ export function text(max: number) {
 /** The longest name that can be stored, in characters. */
 export const maxNameLength = 500
 
-/**
- * The longest text of an index, in characters. PostgreSQL stores at most 2,704 bytes of a row in an index, and a
- * character has up to 4.
- */
+/** The longest text of an index: PostgreSQL indexes 2,704 bytes, and a character has up to 4. */
 const maxIndexedLength = 500
 
 /** A text that is part of an index, and that clients do not give. */
@@ -85,7 +81,6 @@ export const id = z
   .string()
   .check(rule('INVALID_FORMAT', 'must be an id of 1 to 128 characters', isPossibleId, { minLength: 1, maxLength: 128 }))
 
-/** An absolute http or https URL. */
 export const httpUrl = text(2_048).check(
   rule(
     'INVALID_FORMAT',
@@ -151,11 +146,7 @@ export function nullish<Shape extends z.ZodRawShape>(shape: Shape) {
 
 type JsonObject = Record<string, unknown>
 
-/** A JSON object that is passed on unchanged. */
-const jsonObject = z.custom<JsonObject>(
-  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-  'must be a JSON object',
-)
+const jsonObject = z.custom<JsonObject>(isObject, 'must be a JSON object')
 
 /** A JSON object that a row stores, of at most `max` KiB. */
 export function storedObject(max: number) {

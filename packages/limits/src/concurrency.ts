@@ -19,10 +19,7 @@ export type SubjectKind = 'tenant' | 'key' | 'users' | 'user'
 
 export interface Subject {
   readonly kind: SubjectKind
-  /**
-   * Differs from the names of all other subjects. The braces keep the counts of a tenant on one server of a Redis
-   * cluster.
-   */
+  /** Unique. The braces keep the counts of a tenant on one server of a Redis cluster. */
   readonly name: string
 }
 
@@ -66,11 +63,7 @@ export const shares: Readonly<
 
 const delaySeconds = 1
 
-/**
- * Waits before a rejection is sent: a client that tries again at once would keep the gateway busy otherwise.
- *
- * @param milliseconds tests may wait less
- */
+/** Waits before a rejection is sent: a client that tries again at once would keep the gateway busy. */
 export const delayRejection = (milliseconds = delaySeconds * 1_000): Promise<void> => setTimeout(milliseconds)
 
 /**
@@ -118,22 +111,13 @@ export function createConcurrencyLimit(limit: LimitName, max: number, plural: st
   }
 
   return {
-    /**
-     * Takes permits.
-     *
-     * @returns a function that releases the permits. Further calls do nothing
-     * @throws GatewayError RATE_LIMITED, after a second, if there are too few permits left
-     */
+    /** Takes permits. Returns the function that releases them once. Rejects after a second if too few are left. */
     take(payer: Payer, count = 1): (() => void) | Promise<never> {
       const full = findFull(payer, count)
       return full ? reject(full) : hold(payer, count)
     },
 
-    /**
-     * Takes nothing, but rejects a payer who holds more permits than there are.
-     *
-     * @throws GatewayError RATE_LIMITED, after a second
-     */
+    /** Takes nothing, but rejects, after a second, a payer who holds more permits than there are. */
     check(payer: Payer): undefined | Promise<never> {
       const full = findFull(payer, 0)
       return full && reject(full)
@@ -147,9 +131,7 @@ export function createConcurrencyLimit(limit: LimitName, max: number, plural: st
 export interface LoadLimits {
   /** The maximum number of requests at a time. */
   readonly maxInFlight: number
-  /** The maximum number of requests of one key at a time. */
   readonly maxInFlightPerKey: number
-  /** The maximum mean delay of the event loop. */
   readonly maxEventLoopDelayMilliseconds: number
 }
 
@@ -162,10 +144,8 @@ export type Places = ReturnType<typeof createPlaces>
  */
 const shareOfProcess = 4 / 5
 
-/** Stands for the tenant of requests without a key. */
 const withoutKey = ''
 
-/** Creates the places of the requests in flight, and of the operations of WebSockets. */
 export function createPlaces(
   { maxInFlight, maxInFlightPerKey, maxEventLoopDelayMilliseconds }: LoadLimits,
   { requestsInFlight }: Pick<Metrics, 'requestsInFlight'>,
@@ -223,7 +203,6 @@ export function createPlaces(
       return undefined
     },
 
-    /** Stops measuring the event loop. */
     close: eventLoop.stop,
   }
 }
@@ -267,7 +246,6 @@ export class Held {
     return this.#points
   }
 
-  /** Holds points instead of those before. */
   holdPoints(points: Reservation): void {
     this.#points?.end()
     this.#points = points
@@ -293,12 +271,7 @@ const resolutionMilliseconds = 10
 
 const intervalMilliseconds = 1_000
 
-/**
- * Measures the delay of the event loop every second, from the first request on: starting keeps it busy. The event loop
- * counts as late after two late seconds in a row, because a single long step is over when it is noticed.
- *
- * @param maxMilliseconds the maximum mean delay
- */
+/** Measures the event loop each second. It is late after two late seconds: a single long step is over by then. */
 function watchEventLoop(maxMilliseconds: number) {
   const delay = monitorEventLoopDelay({ resolution: resolutionMilliseconds })
   let lateSeconds = 0

@@ -145,10 +145,7 @@ export function createFairQueues(connections = 10) {
   const createWrites = () =>
     createFairQueue(connectionsFor(shareOfWrites.process), connectionsFor(shareOfWrites.tenant))
   return {
-    /**
-     * Work on the event loop that nothing interrupts: reading a long body, preparing a document, writing a long
-     * response.
-     */
+    /** Work that nothing interrupts: reading a long body, preparing a document, writing a long response. */
     parsing: createFairQueue(1, 1, restAfterStep),
     /**
      * Checks of the log of events, on connections of their own. Those of a tenant run one after the other. An operator
@@ -159,15 +156,9 @@ export function createFairQueues(connections = 10) {
     operations: createFairQueue(4, 2, restAfterOperation),
     /** Reads of many JSON objects, which may have hundreds of KiB each. */
     objects: createFairQueue(2, 1),
-    /**
-     * Writes and transactions, which keep a connection to the database while they wait for locks. Six at a time, and
-     * four of a tenant, leave reads the others of a pool of the default size.
-     */
+    /** Writes and transactions, which can wait for locks. Reads get the other connections of a default pool. */
     writes: createWrites(),
-    /**
-     * Statements that look at rows which they do not return: searches and counts. Two of a tenant leave the others a
-     * core of a small server.
-     */
+    /** Searches and counts, which read many rows. Two of a tenant leave the others a core of a small server. */
     searches: createFairQueue(4, 2),
     /** Another queue of writes, for the connections to another server. */
     createWrites,

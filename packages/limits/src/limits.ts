@@ -25,10 +25,7 @@ const maxSubjects = 10_000
 
 type MessageBudget = ReturnType<typeof createMessageBudget>
 
-/**
- * Bounds the messages that all WebSockets of a key, a tenant and its users send. They cost no points if they start no
- * operation.
- */
+/** Bounds the messages of all WebSockets of a key, a tenant and its users. Messages cost no points. */
 function createMessageBudget() {
   const levels = new LRUCache<string, { readonly level: number; readonly at: number }>({ max: maxSubjects })
 
@@ -83,7 +80,6 @@ export interface Limits extends OperationLimits {
 
 export interface OperationLimitsOptions {
   readonly queues: FairQueues
-  /** Without it points are not limited. */
   readonly rateLimit?: RateLimit | undefined
   readonly maxSubscriptionsPerKey: number
   /** The most MiB of unread long responses of the clients of one key. */
@@ -106,7 +102,6 @@ export function createOperationLimits(options: OperationLimitsOptions): Operatio
 
 export interface LimitsOptions extends OperationLimitsOptions {
   readonly load: LoadLimits
-  /** The maximum number of WebSockets of one key. */
   readonly maxSocketsPerKey: number
   readonly metrics: Metrics
 }

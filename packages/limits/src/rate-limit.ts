@@ -10,11 +10,7 @@ type Pay = (payer: Payer, points: number) => Promise<Budget | undefined>
 
 /** Limits how many points a tenant, a key that has its own limit, and the users of tokens can spend in a minute. */
 export interface RateLimit {
-  /**
-   * Takes the points that an operation may cost. Those that it does not use are given back.
-   *
-   * @throws GatewayError as `spend`
-   */
+  /** Takes the points that an operation may cost; unused ones are given back. Throws as `spend`. */
   reserve(payer: Payer, points: Requested): Promise<Reservation>
   /**
    * Takes nothing if a subject has too few points. With 0 points it only rejects a payer whose budget is overdrawn.
@@ -23,10 +19,7 @@ export interface RateLimit {
    *   be enough
    */
   readonly spend: Pay
-  /**
-   * Takes points for work that is done, even if a subject does not have enough. Then it has none left until the minute
-   * ends.
-   */
+  /** Takes points for work that is done, even if a subject has too few: then none are left this minute. */
   readonly charge: Pay
 }
 
@@ -52,16 +45,12 @@ interface RateLimitOptions {
   readonly rejectionMilliseconds?: number
 }
 
-/**
- * Creates the rate limit.
- *
- * @param points points per tenant and minute; 0 for no limit
- */
+/** Creates the rate limit, of `points` per tenant and minute; 0 for no limit. */
 export function createRateLimit(
   points: number,
   { log, pointsPerUser = 0, redis, processes = 1, metrics = createMetrics(), rejectionMilliseconds }: RateLimitOptions,
 ): RateLimit {
-  const own = createMemoryCounter()
+  const takeHere = createMemoryCounter()
   const shared = redis && createRedisCounter(redis)
   let isAlone = false
 
@@ -84,7 +73,7 @@ export function createRateLimit(
   const shareOf = (limit: SubjectLimit): SubjectLimit => ({ ...limit, points: Math.ceil(limit.points / processes) })
 
   async function takeFrom(limits: readonly SubjectLimit[], cost: number, isDone: boolean): Promise<Taken> {
-    const takeAlone = () => own(limits.map(shareOf), cost, isDone)
+    const takeAlone = () => takeHere(limits.map(shareOf), cost, isDone)
     if (!shared) return takeAlone()
     try {
       const taken = await shared(limits, cost, isDone)
@@ -99,7 +88,6 @@ export function createRateLimit(
     }
   }
 
-  /** Takes points of all subjects of a payer. */
   async function take(payer: Payer, cost: number, isDone: boolean): Promise<{ budget?: Budget } & GivesBack> {
     const limits = limitsOf(payer)
     if (limits.length === 0) return { giveBack: () => undefined }
@@ -188,17 +176,13 @@ interface PointLimit {
   readonly points: number
 }
 
-/** What a limit has spent in its window. */
 interface Spent extends Pick<PointLimit, 'points'> {
   readonly spent: number
   readonly resetMilliseconds: number
 }
 
 interface GivesBack {
-  /**
-   * Returns some of the points that were taken, in all at most as many. In a later window it does nothing: that began
-   * without them.
-   */
+  /** Returns points that were taken. Nothing in a later window, which began without them. */
   giveBack(points: number): void
 }
 

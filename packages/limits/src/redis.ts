@@ -74,11 +74,7 @@ export function connectToRedis(url: string, log: Logger) {
 
   return {
     isReady: (): boolean => client.isReady,
-    /**
-     * Runs a Lua script. All its keys must be on one server of a Redis cluster.
-     *
-     * @throws Error if Redis does not answer, or has not answered a moment ago
-     */
+    /** Runs a Lua script, whose keys are on one server. Rejects while Redis does not answer. */
     async runScript(script: string, keys: string[], args: string[]) {
       return (await ask(() => client.eval(script, { keys, arguments: args }))) as unknown[]
     },

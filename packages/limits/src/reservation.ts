@@ -18,12 +18,7 @@ export function budgetHeaders({ points, remaining, resetSeconds }: Budget): Reco
   }
 }
 
-/**
- * The headers that say what an operation costs.
- *
- * @param cost what it has cost; of one that is refused, what it would have cost
- * @param requested what had to be left for it
- */
+/** The headers with the cost of an operation, also of a refused one, and the points that had to be left for it. */
 export function costHeaders(cost: number, requested: number): Record<string, string> {
   return { 'x-cost': String(cost), 'x-cost-requested': String(requested) }
 }
@@ -85,7 +80,6 @@ export class Reservation {
     this.#held = options.requested
   }
 
-  /** Whether it has begun to run. */
   get hasBegun(): boolean {
     return this.#hasBegun
   }
@@ -95,7 +89,6 @@ export class Reservation {
     return this.#held + this.#charged
   }
 
-  /** The budget with least left; undefined if none is limited. */
   get budget(): Budget | undefined {
     return this.#budget
   }

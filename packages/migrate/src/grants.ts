@@ -4,7 +4,7 @@ import { type Sql, statement } from '@fusion-gateway/sql'
 
 // Citus takes one table at a time. An owner may not grant privileges on objects of other programs, so none but ours are
 // named, and what a superuser has created for a distributed database is granted to all.
-const own = (names: Iterable<string>) => `ARRAY(
+const nameArray = (names: Iterable<string>) => `ARRAY(
   SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relname IN (${literals(names)})
     AND pg_has_role(relowner, 'USAGE') ORDER BY 1)`
 const listOf = (names: string) =>
@@ -13,11 +13,11 @@ const listOf = (names: string) =>
 const formatGrants = statement(`
   SELECT format(line, current_database(), current_schema(), rolname, current_user,
     (SELECT string_agg(format('GRANT SELECT, INSERT, UPDATE, DELETE ON %I.%I TO %I;', current_schema(), name, rolname), E'\n')
-      FROM unnest(${own(modelTables)}) AS name),
-    ${listOf(own(ownSequences.keys()))},
+      FROM unnest(${nameArray(modelTables)}) AS name),
+    ${listOf(nameArray(ownSequences.keys()))},
     (SELECT string_agg(format('%I.%I(%s)', current_schema(), proname, pg_get_function_identity_arguments(oid)), ', ' ORDER BY proname)
       FROM pg_proc WHERE ${isOwnFunction('oid', calledFunctions)}),
-    ${listOf(own(['_prisma_migrations', 'event_raise']))}) FROM pg_roles, unnest(ARRAY[
+    ${listOf(nameArray(['_prisma_migrations', 'event_raise']))}) FROM pg_roles, unnest(ARRAY[
     'GRANT CONNECT ON DATABASE %1$I TO %3$I;',
     'GRANT USAGE ON SCHEMA %2$I TO %3$I;',
     '%5$s',
@@ -35,7 +35,7 @@ const formatGrantsOfNodes = statement(`
   SELECT format('SELECT run_command_on_workers(%L);', format('GRANT %s ON %s %I.%I TO %I', granted, kind, current_schema(), name, $1::text))
   FROM (
     SELECT 'SELECT, INSERT, UPDATE, DELETE', 'TABLE', 'event_state'
-    UNION ALL SELECT 'USAGE, SELECT, UPDATE', 'SEQUENCE', name FROM unnest(${own(ownSequences.keys())}) AS name
+    UNION ALL SELECT 'USAGE, SELECT, UPDATE', 'SEQUENCE', name FROM unnest(${nameArray(ownSequences.keys())}) AS name
   ) AS objects (granted, kind, name)`)
 
 /**

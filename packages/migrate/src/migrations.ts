@@ -6,10 +6,7 @@ import type { Database } from '@fusion-gateway/database'
 import { type Connector, gatherStatistics, Sql, statement } from '@fusion-gateway/sql'
 import { readTenantTables } from './partition-tables.ts'
 
-/**
- * Whether a migration creates or drops indexes without locking their tables. PostgreSQL does not allow that in a
- * transaction.
- */
+/** Whether it creates or drops indexes without locks, which PostgreSQL allows in no transaction. */
 function isConcurrent(script: string): boolean {
   return /^(CREATE|DROP) INDEX CONCURRENTLY /m.test(script)
 }
@@ -120,17 +117,13 @@ export interface MigrationStatus {
   readonly applied: readonly string[]
   /** In the folder and not in the database: `migrate deploy` applies them. */
   readonly pending: readonly string[]
-  /**
-   * In the database and not in the folder: a newer version has applied them, or has tried to. This version ignores
-   * them.
-   */
+  /** In the database and not in the folder: those of a newer version, which this one ignores. */
   readonly unknown: readonly string[]
   /** Started and not finished, and so not applied either: see {@link deployMigrations}. */
   readonly failed: readonly string[]
 }
 
 export interface DeployOptions {
-  /** Called with the folder of the copy. */
   readonly onCopy?: (folder: string) => void
   /** How long it waits for others who apply migrations. */
   readonly lockMilliseconds?: number
@@ -180,12 +173,10 @@ export async function deployMigrations(
   }, lockMilliseconds)
 }
 
-/** The scripts of migrations, by their names. */
 function readScripts(names: readonly string[]): Map<string, string> {
   return new Map(names.map((name) => [name, readFileSync(path.join(migrationsFolder, name, 'migration.sql'), 'utf8')]))
 }
 
-/** The scripts of all migrations of this version, in order, by their names. */
 export function readMigrationScripts(): Map<string, string> {
   return readScripts(migrationNames())
 }
@@ -252,7 +243,6 @@ const recordRollback = statement(`
   UPDATE _prisma_migrations SET rolled_back_at = now()
   WHERE migration_name = ANY ($1::text[]) AND finished_at IS NULL AND rolled_back_at IS NULL`)
 
-/** The session that applies migrations. */
 interface Session {
   readonly sql: Sql
   readonly run: Connector['runScript']
@@ -307,10 +297,7 @@ export async function readContractions(sql: Sql): Promise<string[]> {
   return (await sql.query(listFound, [names])).map(([name]) => String(name))
 }
 
-/**
- * Whether gateways of the previous release may use the database, until it is contracted. What this release stores is
- * then such that they can read it, because an upgrade is made process by process, and can be taken back.
- */
+/** Whether gateways of the previous release may use the database: they must be able to read what this one stores. */
 export async function mayHavePreviousRelease(sql: Sql): Promise<boolean> {
   return (await readContractions(sql)).length > 0
 }

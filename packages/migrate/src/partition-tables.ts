@@ -2,7 +2,6 @@ import { OperatorError } from '@fusion-gateway/base'
 import { literals, modelTables } from '@fusion-gateway/database'
 import { type Connector, type Driver, isLockDenied, Sql, statement } from '@fusion-gateway/sql'
 
-/** A table whose rows belong to tenants. */
 interface TenantTable {
   /** As an identifier of SQL, quoted where necessary, without the schema. */
   readonly name: string
@@ -34,7 +33,6 @@ const copies = 'fusion_partitioning'
 const unchanged = 'Nothing has changed.'
 
 export interface PartitionOptions {
-  /** The number of partitions of each table. */
   readonly modulus: number
   /** Called before the rows of a table are copied. */
   readonly onTable?: (table: string) => void
@@ -92,7 +90,6 @@ async function partition(connector: Connector, { modulus, onTable }: PartitionOp
   return { tables, rows: [...counts.values()].reduce((sum, count) => sum + count, 0) }
 }
 
-/** The names of the tables that are not partitioned yet. */
 function withoutPartitions(tables: readonly TenantTable[], modulus: number): string[] {
   for (const { name, partitions } of tables) {
     if (partitions.length === 0 || partitions.length === modulus) continue

@@ -11,10 +11,7 @@ export interface GuardedAgentOptions {
   readonly lookup?: Lookup | undefined
 }
 
-/**
- * Creates an agent that connects only to public addresses. Each address is checked when the socket connects to it, so
- * names that resolve to private addresses, and redirects to them, are rejected with the error code ERR_IP_BLOCKED.
- */
+/** Creates an agent that connects only to public addresses, whatever names resolve to: ERR_IP_BLOCKED. */
 export function createGuardedAgent(options: GuardedAgentOptions): Agent {
   return new Agent({ connect: createConnector(options) })
 }

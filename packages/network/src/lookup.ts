@@ -4,10 +4,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { LRUCache } from 'lru-cache'
 
-/**
- * Looks up the addresses of a host that a tenant names. Rejects with the codes of `dns.lookup`: ENOTFOUND if the host
- * does not exist, EAI_AGAIN if its name servers do not respond in time.
- */
+/** Looks up a host of a tenant. Rejects with ENOTFOUND, or EAI_AGAIN if its name servers do not respond in time. */
 export type Lookup = (host: string) => Promise<readonly LookupAddress[]>
 
 /** How long a lookup may take, with all its queries: less than a connection may take. */

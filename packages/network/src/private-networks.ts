@@ -38,10 +38,7 @@ const privateNetworks: readonly (readonly [string, number, 'ipv4' | 'ipv6'])[] =
   ['ff00::', 8, 'ipv6'], // multicast
 ]
 
-/**
- * Which of these networks clients may make this process connect to: all, none, or those that are listed, such as
- * `10.20.0.0/16` and `fd00::1`.
- */
+/** The networks that clients may make this process connect to: all, none, or a list such as `10.20.0.0/16`. */
 export type AllowedNetworks = boolean | readonly string[]
 
 /**
@@ -78,7 +75,6 @@ class ListWithExceptions extends BlockList {
 }
 
 const lookupMilliseconds = 1_000
-/** Lookups of a tenant at a time. */
 const maxLookups = 2
 
 /** Whether a URL of a tenant leads only to addresses to which this process must not connect. */

@@ -1,4 +1,4 @@
-import type { FieldScope } from '@fusion-gateway/base'
+import type { FieldScope, Scope } from '@fusion-gateway/base'
 import type { Model, Relation } from '@fusion-gateway/prisma-trees'
 import type { FieldNode, GraphQLFieldResolver } from 'graphql'
 import type { Deprecation } from './text/deprecation.ts'
@@ -6,10 +6,7 @@ import type { Context } from './types.ts'
 
 /** The cost of a field besides one point for each node, and the length of its lists. */
 export interface FieldCost {
-  /**
-   * The path of the argument with the page size, or the list of inputs, if it is neither `first` nor `last`:
-   * `input.limit`.
-   */
+  /** The path of the argument with the page size or the list of inputs, if not `first` or `last`: `input.limit`. */
   readonly page?: string
   /** The length of the list: a number, or the argument whose entries it has. */
   readonly length?: number | { readonly asArgument: string }
@@ -54,10 +51,7 @@ export interface FieldMetadata {
   }
   /** The columns that the field reads, if it reads others than the one with its name. */
   readonly columns?: readonly string[]
-  /**
-   * The model of the rows that a field of Query or Subscription reads, the argument with the ids that it starts from,
-   * if it has one, and whether it reads rows of other models too.
-   */
+  /** For a field of Query or Subscription: the model that it reads, by which argument, and whether it reads others. */
   readonly root?: { readonly model: Model; readonly ids?: string; readonly readsOthers?: boolean }
   /** The models of the rows that it reads, if its type does not say it: that of `node` is abstract. */
   readonly models?: readonly Model[]
@@ -65,10 +59,7 @@ export interface FieldMetadata {
   readonly isUnlogged?: boolean
   /** Whether a field of Subscription is read again as a live query is, and follows no events. */
   readonly isLive?: boolean
-  /**
-   * Whether a field of a payload shows the row as it is now, if it was not written because it has changed: instead of
-   * what was written, or nothing else.
-   */
+  /** Whether the field shows the row as it is now if it was not written: instead of the result, or only then. */
   readonly current?: 'instead' | 'only'
   /** Why the field is deprecated, instead of Pothos' `deprecationReason`. */
   readonly deprecation?: Deprecation
@@ -77,16 +68,12 @@ export interface FieldMetadata {
 /** The extra points of a field whose statement reads rows that it does not return: a count, a search. */
 export const pointsOfScan = 50
 
-/**
- * The rows that a parent is assumed to have in a nested list. A condition or an order is applied to each of them, also
- * to those that are not returned.
- */
+/** The rows that a parent is assumed to have in a nested list. Conditions are applied to all of them. */
 export const rowsOfParent = 5
 
 /** The extra points of a statement that reads no row, or a page of one parent. */
 export const pointsOfShortStatement = 5
 
-/** The key under which the schema keeps the metadata of a field. */
 export const metadataKey = 'metadata'
 
 const none: FieldMetadata = {}
@@ -98,4 +85,9 @@ export function metadataOf({
   readonly extensions?: Readonly<Record<string, unknown>> | null | undefined
 }) {
   return (extensions?.[metadataKey] as FieldMetadata | undefined) ?? none
+}
+
+export function scopeOf(field: Parameters<typeof metadataOf>[0]): Scope | undefined {
+  const { scope } = metadataOf(field)
+  return scope === 'inherited' ? undefined : scope
 }

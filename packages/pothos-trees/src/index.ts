@@ -9,7 +9,7 @@ export {
   type Side,
 } from './lists/connection.ts'
 export type { CursorFormat, CursorParts } from './lists/cursor.ts'
-export { withText } from './lists/filter-fields.ts'
+export { equalTo, oneOf, withText } from './lists/filter-fields.ts'
 export { keyedGroups } from './lists/groups.ts'
 export { choiceArguments, costOfList, type List, readListArguments } from './lists/list.ts'
 export { listArgs, listCost, listQuery } from './lists/related-list.ts'
@@ -20,15 +20,7 @@ export type { TreesOptions } from './options.ts'
 export { type Dependencies, dependenciesOf, type LoggedModels } from './plan/dependencies.ts'
 export { planOf } from './plan/plan-of.ts'
 export { createPlanner } from './plan/planner.ts'
-export {
-  allFields,
-  conditionsOf,
-  isIncluded,
-  readSelection,
-  type SelectedField,
-  type Selection,
-  type Values,
-} from './plan/selection.ts'
+export { isIncluded, readSelection, type SelectedField, type Selection, type Values } from './plan/selection.ts'
 export * from './register.ts'
 export { type JsonObject, scalars } from './scalars.ts'
 export { deprecatedFields, fieldNamed } from './text/deprecation.ts'

@@ -2,9 +2,7 @@ import type { FieldErrorCode } from '@fusion-gateway/base'
 import type { DataModel } from '@fusion-gateway/prisma-trees'
 import type { CursorFormat } from './lists/cursor.ts'
 
-/** The options of the plugin. */
 export interface TreesOptions {
-  /** The tables of the models. */
   readonly model: DataModel
   /** Whether all fields of `Query` are nullable, so that the error of one does not erase the others. */
   readonly hasNullableQuery?: boolean
@@ -16,7 +14,6 @@ export interface TreesOptions {
   readonly userErrorCodes?: Partial<Readonly<Record<FieldErrorCode, string>>>
 }
 
-/** The data model of the schema of a builder. */
 export function dataModelOf({ options }: { readonly options: { readonly trees: TreesOptions } }): DataModel {
   return options.trees.model
 }

@@ -16,7 +16,7 @@ import SchemaBuilder, {
   type SchemaTypes,
 } from '@pothos/core'
 import { type GraphQLFieldResolver, isNullableType } from 'graphql'
-import { type FieldMetadata, metadataKey, metadataOf } from './field-metadata.ts'
+import { type FieldMetadata, metadataKey, metadataOf, scopeOf } from './field-metadata.ts'
 import { nodeOf, relatedRows } from './lists/related-rows.ts'
 import { mask } from './masked.ts'
 import { dataModelOf, type TreesOptions } from './options.ts'
@@ -51,7 +51,6 @@ declare global {
   }
 }
 
-/** The name of the plugin, for the option `plugins` of a builder. */
 export const treesPlugin = 'trees'
 
 type Resolver<Types extends SchemaTypes> = GraphQLFieldResolver<unknown, Types['Context'], object>
@@ -244,11 +243,6 @@ function ofResult<Types extends SchemaTypes>(
     if (payload.result === null || current === 'only') return (current && payload.current) ?? null
     return resolve(payload.result, args, context, info)
   }
-}
-
-function scopeOf(field: Parameters<typeof metadataOf>[0]): Exclude<FieldScope, 'inherited'> | undefined {
-  const { scope } = metadataOf(field)
-  return scope === 'inherited' ? undefined : scope
 }
 
 SchemaBuilder.registerPlugin(treesPlugin, TreesPlugin)

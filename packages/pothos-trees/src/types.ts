@@ -11,16 +11,13 @@ export interface TreesContext {
   readonly sql: Sql
   /** The reads of the request. */
   readonly loaders: Loaders
-  /** What reads and writes within a transaction. */
   readonly within: (transaction: Sql) => Pick<TreesContext, 'sql' | 'loaders'>
   /** Stands for one execution, for what its viewer may not see (masked.ts). */
   readonly execution?: object
 }
 
-/** The context of resolvers. */
 export type Context = Register['context']
 
-/** The types of the schema of a builder. */
 export type AppTypes = Register['types']
 
 /** What the types of a schema have that uses this package, besides its context and its models. */

@@ -8,19 +8,14 @@ export type AnyModel = Extract<keyof Models, string>
 /** The name of a model whose rows have an id. */
 export type Model = { [M in AnyModel]: 'id' extends keyof Models[M]['payload']['scalars'] ? M : never }[AnyModel]
 
-/** The field that holds the owner of a row. */
 export type OwnerField = Register['owner']
 
-/** The models whose rows belong to an owner. */
 export type OwnedModel = { [M in Model]: OwnerField extends keyof Row<M> ? M : never }[Model]
 
-/** The delegate of a model in Prisma Client. */
 export type DelegateOf<M extends Model> = Register['client'][Uncapitalize<M>]
 
-/** The types of the operations of a model. */
 export type OperationsOf<M extends Model> = Models[M]['operations']
 
-/** A row of a model, as Prisma Client returns it. */
 export type Row<M extends Model> = Models[M]['payload']['scalars']
 
 /** A column and the field of schema.prisma that it stores. */
@@ -61,19 +56,15 @@ export interface Table {
   readonly owner: string | undefined
   /** The foreign keys within an owner: the fields that hold the id of a row of a model. */
   readonly parents: readonly { readonly model: Model; readonly field: string }[]
-  /** The column of a field. */
   columnOf(field: string): Column
   /** The relation of a field; undefined if the field has a column. */
   relationOf(field: string): RelationField | undefined
 }
 
-/** The tables by their models. */
 export interface DataModel {
-  /** Returns the table of a model. */
   (model: AnyModel): Table
   /** The models in the order of schema.prisma. */
   readonly models: readonly Model[]
-  /** The field that holds the owner of a row. */
   readonly ownerField: string
 }
 

@@ -6,7 +6,6 @@ import { DbNull, Extensions, JsonNull, PrismaClientKnownRequestError, type Types
 export type { Types }
 export { DbNull, JsonNull, PrismaClientKnownRequestError }
 
-/** The version of Prisma Client, which its errors name. */
 export const clientVersion: string = prismaClient.version
 
 /** `Prisma.getExtensionContext` */

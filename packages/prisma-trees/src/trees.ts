@@ -20,7 +20,6 @@ type ReadArgumentsOf<M extends Model> = Pick<
 /** Makes an argument that is not supported an error. */
 type Only<A, M extends Model> = { readonly [Name in Exclude<keyof A, keyof ReadArgumentsOf<M>>]: never }
 
-/** The reads of a model, with the types of Prisma Client. */
 export interface ModelReads<M extends Model> {
   /** Reads rows. `take` is required and at most 500, because an owner can have any number of rows. */
   findMany<const A extends ReadArgumentsOf<M>>(
@@ -30,7 +29,6 @@ export interface ModelReads<M extends Model> {
   findFirst<const A extends Omit<ReadArgumentsOf<M>, 'take'>>(
     args: A & Only<A, M>,
   ): Promise<Types.Public.Result<DelegateOf<M>, A, 'findFirst'>>
-  /** Counts rows. */
   count(args?: { readonly where?: ReadArgumentsOf<M>['where'] }): Promise<number>
   /** Counts rows and values, and returns their sum, average, minimum and maximum. */
   aggregate<const A extends AggregateOf<M>>(

@@ -1,7 +1,6 @@
 import type { SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils'
 import type { Parameter, Statement } from './statement.ts'
 
-/** What a server returns for a statement. */
 export interface StatementResult {
   /** Each row is a list of values in the order of the columns. */
   readonly rows: unknown[][]
@@ -9,7 +8,6 @@ export interface StatementResult {
   readonly count: number
 }
 
-/** Sends a statement. */
 export type Send = (statement: Statement, parameters: readonly Parameter[]) => Promise<StatementResult>
 
 export interface OpenTransaction {
@@ -46,7 +44,6 @@ export type NodeObserver = (node: string, problem: unknown) => void
 
 /** The access to a database. */
 export interface Connector extends Server {
-  /** Runs a script of several statements. */
   runScript(script: string): Promise<void>
   /**
    * Sends a read of a request to a replica, if one may serve it; otherwise calls `sendToPrimary`.
@@ -88,7 +85,6 @@ export interface Connections {
 
 /** An open database: PostgreSQL and PGlite look the same from here on. */
 export interface Driver extends Connector {
-  /** Prisma's driver adapter, for Prisma Client. */
   readonly prismaAdapter: SqlDriverAdapterFactory
 
   /**

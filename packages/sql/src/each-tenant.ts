@@ -15,7 +15,7 @@ import type { Sql } from './sql.ts'
 export async function sumOfTenants(
   sql: Sql,
   tenants: readonly unknown[][],
-  work: (tenantAppId: string, own: Sql) => Promise<number>,
+  work: (tenantAppId: string, sql: Sql) => Promise<number>,
 ): Promise<number> {
   let sum = 0
   const errors: unknown[] = []
@@ -39,12 +39,7 @@ export async function sumOfTenants(
   return sum
 }
 
-/**
- * Works in batches until one is not full.
- *
- * @param work returns how many rows it has changed
- * @returns how many rows were changed
- */
+/** Works in batches until one is not full. The work returns how many rows it has changed, and so does this. */
 export async function sumOfBatches(batchSize: number, work: () => Promise<number>): Promise<number> {
   let sum = 0
   for (let batch = batchSize; batch === batchSize; sum += batch) batch = await work()

@@ -1,10 +1,7 @@
 // A failed statement reaches this gateway in several shapes: an error of node-postgres, of a driver adapter, or of
 // Prisma Client, each the cause of the next. The functions here look through all of them.
 
-/**
- * No connection to the server could be opened. The message tells operators why; the cause is the error of
- * node-postgres.
- */
+/** No connection could be opened. The message tells operators why; the cause is the error of node-postgres. */
 export class ConnectError extends Error {
   override readonly name = 'ConnectError'
 }
@@ -112,7 +109,6 @@ function isLost(failure: Failure): boolean {
 /** The classes of lost connections, a server that stops, and codes of Prisma Client and of sockets. */
 const lostCodes = /^(08\d{3}|57P0[1-3]|P1001|P1002|P1017|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/
 
-/** Whether a statement took longer than `statement_timeout`. */
 export function isStatementTimeout(error: unknown): boolean {
   return hasState(error, '57014')
 }
@@ -168,10 +164,7 @@ export function isForeignKeyViolation(error: unknown): boolean {
   return hasState(error, '23503') || failuresOf(error).some(({ code }) => code === 'P2003')
 }
 
-/**
- * Classes of SQLSTATEs about the row of a write: a value is invalid or out of range, violates a constraint, or is too
- * long for an index.
- */
+/** Classes of SQLSTATEs about a value of a written row: out of range, against a constraint, too long. */
 const refusedRow = /^(21|22|23|54)/
 
 /** What the database says about a row that it cannot store; undefined if the error is not about the row. */

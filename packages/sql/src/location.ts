@@ -12,7 +12,6 @@ export type DatabaseLocation =
 
 /** Size and timeouts of the connection pool. */
 export interface PoolSettings {
-  /** Maximum number of connections. */
   readonly size: number
   readonly connectMilliseconds: number
   /** How long a statement may wait for a connection. */

@@ -29,8 +29,8 @@ export async function removeOlder(sql: Sql, { table, column, age }: Retention): 
     const removeOf = statement(`
       DELETE FROM ${table} WHERE tenant_app_id = $1 AND id IN (
         SELECT id FROM ${table} WHERE tenant_app_id = $1 AND ${isOld} ORDER BY ${column} LIMIT ${batchSize} FOR UPDATE SKIP LOCKED)`)
-    return sumOfTenants(sql, await sql.list(list), (tenantAppId, own) =>
-      sumOfBatches(batchSize, () => own.execute(removeOf, [tenantAppId])),
+    return sumOfTenants(sql, await sql.list(list), (tenantAppId, sql) =>
+      sumOfBatches(batchSize, () => sql.execute(removeOf, [tenantAppId])),
     )
   }
   const findBound = statement(

@@ -21,7 +21,6 @@ export interface RequestDatabase {
   /** Whether the request only reads, and may read rows that are slightly out of date. */
   mayLag?: boolean
   readonly requestId?: string
-  /** The tenant of the request. */
   tenantAppId?: string | undefined
   /** Who its writes are queued for. */
   payer?: object
@@ -47,24 +46,16 @@ export interface Waits {
   milliseconds: number
 }
 
-function beginWait(waits: Waits): void {
-  if (waits.pending === 0) waits.since = performance.now()
-  waits.pending += 1
-}
-
-function endWait(waits: Waits): void {
-  waits.pending -= 1
-  if (waits.pending === 0) waits.milliseconds += performance.now() - waits.since
-}
-
 /** Waits for work, and counts the time as waiting. */
 export async function waitFor<Result>({ waits }: RequestDatabase, work: () => Promise<Result>): Promise<Result> {
   if (!waits) return work()
-  beginWait(waits)
+  if (waits.pending === 0) waits.since = performance.now()
+  waits.pending += 1
   try {
     return await work()
   } finally {
-    endWait(waits)
+    waits.pending -= 1
+    if (waits.pending === 0) waits.milliseconds += performance.now() - waits.since
   }
 }
 
@@ -77,13 +68,11 @@ export type RunWrite = <Result>(request: RequestDatabase, work: () => Promise<Re
 export interface SqlOptions {
   /** Without it, writes and transactions wait only for a connection. */
   readonly runWrite?: RunWrite | undefined
-  /** Observes the statements of all requests. */
   readonly observe?: StatementObserver | undefined
 }
 
 const maxTries = 3
 
-/** How statements are sent. */
 interface SentAs {
   readonly transaction?: Transaction
   readonly isShared?: boolean
@@ -179,7 +168,6 @@ export class Sql {
     return (await this.send(statement, parameters, true)).count
   }
 
-  /** Runs a script of several statements. */
   runScript(script: string): Promise<void> {
     return this.observed(script, () => this.connector.runScript(script))
   }
@@ -346,10 +334,7 @@ class Transaction {
   private last: Promise<unknown> = Promise.resolve()
   private hasEnded = false
   private savepoints = 0
-  /**
-   * The error of a statement after which no savepoint was restored. PostgreSQL can then only roll back: even COMMIT
-   * rolls back, without an error.
-   */
+  /** The error after which no savepoint was restored: even COMMIT rolls back then, without an error. */
   failure: { readonly error: unknown } | undefined
   /** The error of a statement that conflicted with another transaction, even if a sender caught it. */
   conflict: { readonly error: unknown } | undefined

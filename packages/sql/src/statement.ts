@@ -7,10 +7,7 @@ export interface Statement {
   readonly name?: string
   /** Whether it only reads, by an index, and few rows. Short reads share connections (postgres/pipelining-pool.ts). */
   readonly isShortRead?: boolean
-  /**
-   * Whether it only reads rows of one tenant, from tables that are quoted after FROM and JOIN: then the tables of the
-   * tenant's shard can take their place (citus/follow-nodes.ts).
-   */
+  /** Whether it reads one tenant, from quoted tables: those of a shard can take their place (citus/follow-nodes.ts). */
   readonly isTree?: boolean
   /** Whether PostgreSQL plans it for the values of its parameters, at each execution (postgres/pool.ts). */
   readonly isPlannedForValues?: boolean
@@ -23,7 +20,6 @@ export interface Statement {
 /** The value of a parameter as text, or a list of values. */
 export type Parameter = string | null | readonly (string | null)[]
 
-/** A statement that is prepared. */
 export function statement(text: string, options: Pick<Statement, 'isShortRead' | 'mayWait'> = {}): Statement {
   return { ...options, text, name: hash('sha256', text, 'base64url') }
 }

@@ -1,10 +1,7 @@
 // Ours, not sonic-boom, pino's stream: with its bound `maxLength` and asynchronous writes, process.exit() does not end
 // a process whose disk is full, because sonic-boom repeats the failed write in a loop that blocks the event loop.
 
-/**
- * The longest chunk of several lines. Linux writes so many bytes to a pipe together or not at all (PIPE_BUF), so lines
- * of several processes do not mix.
- */
+/** The longest chunk: Linux writes so many bytes to a pipe together, so lines of processes do not mix. */
 const chunkBytes = 4_096
 
 /** How long a line waits for further lines, and for a sink that accepts nothing. */
@@ -14,10 +11,7 @@ const pauseMilliseconds = 10
 const endMilliseconds = 1_000
 
 interface LogBufferOptions {
-  /**
-   * Writes a part of the chunk, or all of it, and returns the number of bytes that were written. Throws if the sink
-   * accepts nothing now: its disk is full, or its reader is slow or gone.
-   */
+  /** Returns how many bytes of the chunk it wrote. Throws if the sink accepts nothing now. */
   readonly sink: (chunk: Buffer) => number
   /** Lines that exceed it are dropped. */
   readonly maxBytes?: number

@@ -158,7 +158,6 @@ export function createMetrics({ showsTenants = true } = {}) {
   }
 }
 
-/** Counts refusals by limit. */
 function countRefusals(registry: Registry) {
   const { counter, counterOf } = metricsIn(registry)
   const refusals = counter(

@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs'
 import type { IncomingHttpHeaders } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
-import { buildVersion, OperatorError, own } from '@fusion-gateway/base'
+import { buildVersion, OperatorError, ownValue } from '@fusion-gateway/base'
 import type { Sql } from '@fusion-gateway/sql'
 import { defaultTextMapGetter, ROOT_CONTEXT, type Span, SpanKind, type Tracer, trace } from '@opentelemetry/api'
 import { ExportResultCode, W3CTraceContextPropagator } from '@opentelemetry/core'
@@ -52,7 +52,6 @@ export function createTracing(log: Logger) {
       )
       return span.isRecording() ? traceRequest(tracer, span) : undefined
     },
-    /** Traces the work of this process: jobs and deliveries. */
     workTraces: (sql: Sql) => createTraceWork(tracer, sql),
     /**
      * Sends the remaining spans, for a second at most.
@@ -173,14 +172,14 @@ function logFailures(exporter: SpanExporter, log: Logger): SpanExporter {
 
 function checkHeaders(name: string): void {
   try {
-    decodeURIComponent(own(process.env, name) ?? '')
+    decodeURIComponent(ownValue(process.env, name) ?? '')
   } catch {
     throw new OperatorError(`${name} has a % that encodes no character of UTF-8. Write the character % as %25`)
   }
 }
 
 function checkFile(name: string): void {
-  const file = own(process.env, name)
+  const file = ownValue(process.env, name)
   if (!file) return
   try {
     accessSync(file, constants.R_OK)

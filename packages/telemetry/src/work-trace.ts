@@ -34,7 +34,6 @@ export function typeOf(error: unknown): string {
   return error instanceof Error ? error.name : typeof error
 }
 
-/** Work that a process takes from a queue. */
 export interface QueuedWork {
   /** Whether the process does the work itself, or sends it to another server. */
   readonly operation: 'process' | 'send'

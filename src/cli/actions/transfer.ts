@@ -163,11 +163,7 @@ export function exportRecords(io: Io, { tenant: name, out, since }: ExportOption
   return withMigratedDatabase(io, work, patient)
 }
 
-/**
- * Writes to a stream, and waits while its reader is slower.
- *
- * @throws the error of the stream, also that of an earlier write
- */
+/** Writes to a stream, and waits while its reader is slower. Rejects also with the error of an earlier write. */
 export async function writeTo(stream: Writable, text: string): Promise<void> {
   if (stream.errored) throw stream.errored
   if (!stream.write(text)) await once(stream, 'drain')

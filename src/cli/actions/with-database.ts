@@ -6,10 +6,7 @@ import { type OpenOptions, openDatabase } from '../../database.ts'
 import type { Io } from '../io.ts'
 
 interface CommandOptions extends OpenOptions {
-  /**
-   * How long a statement may take and wait for a connection, instead of the timeouts of requests, such as
-   * DATABASE_STATEMENT_TIMEOUT.
-   */
+  /** How long a statement may take and wait for a connection, instead of the timeouts of requests. */
   readonly statementMilliseconds?: number
 }
 

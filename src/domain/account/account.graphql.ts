@@ -1,12 +1,14 @@
 import type { AccountStatus as AccountStatusRow } from '@fusion-gateway/database'
 import type { EntityKey } from '@fusion-gateway/pothos-trees'
 import {
+  equalTo,
   expectedUpdatedAt,
   ifUnchanged,
   inputWithId,
   listArgs,
   listCost,
   listQuery,
+  oneOf,
   withText,
 } from '@fusion-gateway/pothos-trees'
 import { isStorableText } from '@fusion-gateway/sql'
@@ -83,24 +85,12 @@ defineLive('account', {
 export const AccountFilter = builder.filter('Account', {
   plural: 'accounts',
   fields: (t) => ({
-    ids: t.idList({ description: 'The account has one of these ids.', where: (values) => ({ id: { in: values } }) }),
-    platform: t.string({
-      description: 'The platform in upper case.',
-      isScan: true,
-      where: (value) => ({ platform: value }),
-    }),
-    platforms: t.stringList({
-      description: 'One of these platforms.',
-      isScan: true,
-      where: (values) => ({ platform: { in: values } }),
-    }),
-    userId: t.id({ description: 'The id of the user.', where: (value) => ({ userId: value }) }),
-    status: t.enum(AccountStatus, { description: 'The state.', isScan: true, where: (value) => ({ status: value }) }),
-    statuses: t.enumList(AccountStatus, {
-      description: 'One of these states.',
-      isScan: true,
-      where: (values) => ({ status: { in: values } }),
-    }),
+    ids: t.idList({ description: 'The account has one of these ids.', where: oneOf('id') }),
+    platform: t.string({ description: 'The platform in upper case.', isScan: true, where: equalTo('platform') }),
+    platforms: t.stringList({ description: 'One of these platforms.', isScan: true, where: oneOf('platform') }),
+    userId: t.id({ description: 'The id of the user.', where: equalTo('userId') }),
+    status: t.enum(AccountStatus, { description: 'The state.', isScan: true, where: equalTo('status') }),
+    statuses: t.enumList(AccountStatus, { description: 'One of these states.', isScan: true, where: oneOf('status') }),
     search: t.string({
       description: 'A part of the display name or of the platform account id. Case is ignored.',
       isScan: true,

@@ -38,10 +38,7 @@ export function linkAccounts(context: Context, inputs: readonly z.input<typeof a
 
 export const linkAccount = writeOne(linkAccounts)
 
-/**
- * The most accounts that a user can link with a token. Lists of users return all accounts, so many of one user would
- * make them unreadable.
- */
+/** The most accounts that a token can link: lists of users return all accounts of each user. */
 const maxAccountsOfToken = 1_000
 const tooManyAccounts = `has ${maxAccountsOfToken} accounts, the most that a user can link with a token`
 
@@ -160,7 +157,7 @@ export async function findByPlatform(sql: Sql, tenantAppId: string, wanted: read
   // Not the name: routers of a supergraph send platforms with spaces too.
   const keyOf = ({ platform, platformAccountId }: PlatformAccount) => JSON.stringify([platform, platformAccountId])
   const byKey = new Map(accounts.map((account) => [keyOf(account), account]))
-  return (of: PlatformAccount) => byKey.get(keyOf(of))
+  return (account: PlatformAccount) => byKey.get(keyOf(account))
 }
 
 const countOfUser = statement('SELECT count(*) FROM account WHERE tenant_app_id = $1 AND user_id = $2')

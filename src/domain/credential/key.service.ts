@@ -140,11 +140,7 @@ export function listKeys({ prisma }: Pick<Database, 'prisma'>) {
 
 const lockTenant = statement('SELECT id FROM tenant_app WHERE id = $1 FOR NO KEY UPDATE', { mayWait: true })
 
-/**
- * Makes a transaction that creates or revokes keys of a tenant wait for others that do. Otherwise a key could be
- * created while its creator is revoked, or while others take the last place. Rows that refer to the tenant can still be
- * inserted.
- */
+/** Waits for others that create or revoke keys of the tenant: no key is created while its creator is revoked. */
 export async function lockKeys(transaction: Sql, tenantAppId: string): Promise<void> {
   await transaction.query(lockTenant, [tenantAppId])
 }

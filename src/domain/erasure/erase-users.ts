@@ -7,7 +7,6 @@ import { profileIds } from '../profile/profile.ts'
 /** An id that the gateway has created, as a regular expression of PostgreSQL. */
 const idWith = (prefix: string) => `(?:${prefix})[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`
 
-/** One of an account or a profile. */
 const createdId = idWith(`${accountIds.prefix}|${profileIds.prefix}`)
 
 /**
@@ -35,10 +34,7 @@ const isCertain = (name: string) => name.length >= minIdLength
 const start = String.raw`(?:(?<![\w.+-])|(?<=\\[bfnrt])|(?<=\\u[0-9a-fA-F]{4}))`
 const end = String.raw`(?![\w-]|\.\w)`
 
-/**
- * A regular expression of PostgreSQL for the ids of accounts and profiles in a text, as words, that the gateway has
- * created.
- */
+/** Matches the ids of accounts and profiles that the gateway has created, as words. */
 const createdIdPattern = `${start}(${createdId})${end}`
 
 /** A regular expression of PostgreSQL for text and JSON that has a name, as a word or as a whole JSON string. */
@@ -84,11 +80,11 @@ export async function findMentions(
   }: { readonly userId: string; readonly tenantAppId?: string; readonly texts: readonly string[] },
 ): Promise<Mention[]> {
   const tenants = (await sql.query(listTenants, [tenantAppId ?? null])).map(([id]) => String(id))
-  const names: Name[] = [{ id: userId, of: 'User' }]
+  const names: Name[] = [{ id: userId, model: 'User' }]
   for (const tenant of tenants) {
     for (const [, name] of await sql.query(readNames, [tenant, [userId]])) {
       const id = String(name)
-      if (id !== userId) names.push({ id, of: id.startsWith(accountIds.prefix) ? 'Account' : 'Profile' })
+      if (id !== userId) names.push({ id, model: id.startsWith(accountIds.prefix) ? 'Account' : 'Profile' })
     }
   }
   const mentions = await search(sql, { names, texts, tenants })
@@ -104,14 +100,14 @@ export async function findMentionsOfTenant(
   tenantAppId: string,
   texts: readonly string[],
 ): Promise<Mention[]> {
-  const mentions = await search(sql, { names: [{ id: tenantAppId, of: 'TenantApp' }], texts })
+  const mentions = await search(sql, { names: [{ id: tenantAppId, model: 'TenantApp' }], texts })
   return mentions.map((mention) => ({ ...mention, isKept: false }))
 }
 
 /** An id, and whose it is. */
 interface Name {
   readonly id: string
-  readonly of: Model
+  readonly model: Model
 }
 
 interface Search {
@@ -139,7 +135,7 @@ async function search(sql: Sql, { names, texts, tenants }: Search): Promise<Omit
   /** What is looked for in a column: texts, a regular expression, and patterns of LIKE. */
   function searchedIn(column: string): Parameter[] {
     const model = columnsOfIds.get(column)
-    const ids = names.filter(({ of }) => model === undefined || model === of).map(({ id }) => id)
+    const ids = names.filter((name) => model === undefined || model === name.model).map(({ id }) => id)
     const all = [...new Set([...ids, ...texts])]
     const pattern = all.map((name) => patternOf(name, isWord(name))).join('|')
     return [all, pattern, all.map((name) => likePatternOf(name, isWord(name)))]

@@ -14,10 +14,7 @@ const otherMilliseconds = 1_000
 
 const stallMilliseconds = 30_000
 
-/**
- * Called with how long the log has waited for a transaction, in seconds, and what is known of it; with 0 when it waits
- * no longer.
- */
+/** Called with the seconds for which the log has waited for a transaction, and with 0 when it waits no longer. */
 type OnStall = (seconds: number, writer?: string) => void
 
 function createStallWatch(onStall: OnStall, log: Pick<EventLog, 'describeOldestWriter' | 'passOtherDatabases'>) {
@@ -71,10 +68,7 @@ const channel = 'event_written'
 /** The longest pause after reads that failed. */
 const maxPauseAfterFailure = 5_000
 
-/**
- * How often a log that is followed is read without an announcement: a transaction that announces for others can be
- * rolled back. In a database that only this process opens, transactions run one after the other, so that is rare.
- */
+/** How often the log is read without an announcement, which a rollback can prevent; rare in one process. */
 const pollMilliseconds = { shared: 500, own: 2_500 }
 /**
  * How long a process waits after an announcement before it reads. For about as long other transactions do not announce
@@ -212,7 +206,6 @@ function createAnnouncements(driver: Pick<Driver, 'listen'>, closed: AbortSignal
         throw error
       }
     },
-    /** Resolves at the next announcement. */
     next: () =>
       new Promise<true>((resolve) => {
         announce = () => resolve(true)
@@ -223,7 +216,6 @@ function createAnnouncements(driver: Pick<Driver, 'listen'>, closed: AbortSignal
   }
 }
 
-/** Adds the new events of some tenants to their tails. */
 async function readNew(log: EventLog, tails: readonly (readonly [string, TenantTail])[]) {
   const { horizons, ofTenant, failure } = await log.readNew(
     tails.map(([tenantAppId, { end }]) => ({ tenantAppId, end })),

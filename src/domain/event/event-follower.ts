@@ -14,10 +14,7 @@ interface TailFollower {
 /** The newest events of a tenant's log, which all its followers share. */
 export class TenantTail {
   readonly followers = new Set<TailFollower>()
-  /**
-   * All events with greater ids, up to `end`, are in the tail. Both are ids of events: a database that has crashed can
-   * number transactions again.
-   */
+  /** All events with greater ids, up to `end`, are in the tail. After a crash ids can repeat. */
   start: string
   end: string
   private events: Event[] = []
@@ -60,10 +57,7 @@ export interface EventFollower {
   requireFeed(): void
   /** Returns undefined when the follower has ended. @throws Interruption if the feed was closed */
   next(): Promise<readonly Event[] | undefined>
-  /**
-   * Waits until a time of `performance.now()`, and skips the events up to then: the follower reads the rows afterwards,
-   * which have them. Returns early when the follower has ended or the feed was closed.
-   */
+  /** Waits until a time of `performance.now()` or the end, and skips the events up to then. */
   skipUntil(time: number): Promise<void>
   /** Ends the follower; `next` resolves at once. */
   return(): void

@@ -43,10 +43,7 @@ export function changedResources(database: Pick<Database, 'sql'>, range: LogRang
   return readIds(database, range, resourceIds, types)
 }
 
-/**
- * Reads the ids of the users whom events concern, in pages: users who have changed, and users whose accounts and
- * profiles have. A user who has an account that was unlinked before from another user is among them.
- */
+/** Reads, in pages, the ids of users who have changed, or whose accounts and profiles have. */
 export function changedUsers(database: Pick<Database, 'sql'>, range: LogRange) {
   return readIds(database, range, userIds)
 }
@@ -244,12 +241,12 @@ export function createEventLog({ sql, model, driver }: Pick<Database, 'sql' | 'm
      */
     async removeOlderThan(days: number): Promise<number> {
       if (!sql.allAnswer) return 0
-      return sumOfTenants(sql, await sql.query(listTenants), (tenantAppId, own) =>
+      return sumOfTenants(sql, await sql.query(listTenants), (tenantAppId, sql) =>
         sumOfBatches(maxEvents, async () => {
-          const [[last, count] = []] = await own.query(findOld, [tenantAppId, String(days)])
+          const [[last, count] = []] = await sql.query(findOld, [tenantAppId, String(days)])
           if (last === null) return 0
           await sql.execute(noteRemoved, [tenantAppId, String(last)])
-          await own.execute(remove, [tenantAppId, String(days), String(last)])
+          await sql.execute(remove, [tenantAppId, String(days), String(last)])
           return Number(count)
         }),
       )

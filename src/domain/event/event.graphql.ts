@@ -1,4 +1,4 @@
-import { own } from '@fusion-gateway/base'
+import { ownValue } from '@fusion-gateway/base'
 import type { Context } from '@fusion-gateway/gateway-kit'
 import { listOf, parseInput } from '@fusion-gateway/input'
 import { type ConnectionArguments, pointsOfScan, readPageById, type Side } from '@fusion-gateway/pothos-trees'
@@ -50,7 +50,7 @@ export const Event = builder.objectRef<EventRow>('Event').implement({
       models: nodeModels,
       description: 'The resource as it is now. Null once it is deleted. Needs the scope of its type.',
       resolve: ({ type, resourceId }, _, context, info) =>
-        loadNode(own(resources, type.slice(0, type.indexOf('_'))) ?? '', resourceId, context, info),
+        loadNode(ownValue(resources, type.slice(0, type.indexOf('_'))) ?? '', resourceId, context, info),
     }),
     keyId: t.exposeID('keyId', {
       nullable: true,

@@ -31,10 +31,7 @@ export function isEventId(id: string): boolean {
   return /^evt_[0-9a-f]{24}$/.test(id)
 }
 
-/**
- * The part of an id that the events of a transaction share: `evt_` and 12 digits, as the function `event_prefix` of the
- * database returns.
- */
+/** What the ids of a transaction's events begin with: `evt_` and 12 digits (`event_prefix` of the database). */
 export function transactionOf(id: string): string {
   return id.slice(0, 16)
 }

@@ -70,7 +70,6 @@ export function createNewEvents(
 
   const readOne = ({ tenantAppId, end }: LogEnd) => sql.of(tenantAppId).query(ofOne, [tenantAppId, end])
 
-  /** Reads the logs of one node. */
   async function readOfNode(ends: readonly LogEnd[]) {
     const read: PromiseSettledResult<unknown[][]>[] = []
     for (let from = 0; from < ends.length; from += maxTogether) {

@@ -1,9 +1,11 @@
 import type { Job as JobRow, JobStatus as JobStatusRow } from '@fusion-gateway/database'
 import type { JsonObject } from '@fusion-gateway/pothos-trees'
 import {
+  equalTo,
   type InputFields,
   inputWithId,
   type OutputFields,
+  oneOf,
   pointsOfScan,
   readPageRequest,
 } from '@fusion-gateway/pothos-trees'
@@ -131,19 +133,11 @@ builder.queryField('job', (t) =>
 export const JobFilter = builder.filter('Job', {
   plural: 'jobs',
   fields: (t) => ({
-    ids: t.idList({ description: 'The job has one of these ids.', where: (values) => ({ id: { in: values } }) }),
-    status: t.enum(JobStatus, { description: 'The state.', where: (value) => ({ status: value }) }),
-    statuses: t.enumList(JobStatus, {
-      description: 'One of these states.',
-      isScan: true,
-      where: (values) => ({ status: { in: values } }),
-    }),
-    jobType: t.string({ description: 'The exact type.', where: (value) => ({ jobType: value }) }),
-    jobTypes: t.stringList({
-      description: 'One of these exact types.',
-      isScan: true,
-      where: (values) => ({ jobType: { in: values } }),
-    }),
+    ids: t.idList({ description: 'The job has one of these ids.', where: oneOf('id') }),
+    status: t.enum(JobStatus, { description: 'The state.', where: equalTo('status') }),
+    statuses: t.enumList(JobStatus, { description: 'One of these states.', isScan: true, where: oneOf('status') }),
+    jobType: t.string({ description: 'The exact type.', where: equalTo('jobType') }),
+    jobTypes: t.stringList({ description: 'One of these exact types.', isScan: true, where: oneOf('jobType') }),
     createdAfter: t.time({ description: 'Created after this time.', where: (gt) => ({ createdAt: { gt } }) }),
     createdBefore: t.time({ description: 'Created before this time.', where: (lt) => ({ createdAt: { lt } }) }),
     ...t.logic(),

@@ -1,4 +1,4 @@
-import { own } from '@fusion-gateway/base'
+import { ownValue } from '@fusion-gateway/base'
 import { type Database, dataModel } from '@fusion-gateway/database'
 import { id, orNull, recordDate } from '@fusion-gateway/input'
 import { insertRows } from '@fusion-gateway/prisma-trees'
@@ -9,7 +9,7 @@ import { profileFields } from './profile.input.ts'
 import { metricFields } from './profile-metric.ts'
 
 const numbers: object = Object.fromEntries(
-  metricFields.map((field) => [recordKeyOf(field), orNull(own(profileFields, field) as z.ZodType)]),
+  metricFields.map((field) => [recordKeyOf(field), orNull(ownValue(profileFields, field) as z.ZodType)]),
 )
 
 const day = recordDate.refine((text) => text <= new Date().toISOString().slice(0, text.length), {
@@ -114,7 +114,7 @@ async function writeMetrics(
     tenantAppId,
     profileId: found[index] ?? null,
     day: record.day,
-    ...Object.fromEntries(metricFields.map((field) => [field, own(record, recordKeyOf(field)) as Parameter])),
+    ...Object.fromEntries(metricFields.map((field) => [field, ownValue(record, recordKeyOf(field)) as Parameter])),
   }))
   const conflict = { update: metricFields, key: ['profileId', 'day'] }
   await insertRows(sql, dataModel('ProfileMetric'), rows, conflict)

@@ -1,9 +1,11 @@
 import type { JsonObject } from '@fusion-gateway/pothos-trees'
 import {
+  equalTo,
   expectedUpdatedAt,
   ifUnchanged,
   listArgs,
   listQuery,
+  oneOf,
   plannedLoaders,
   requireShortList,
   withText,
@@ -159,33 +161,13 @@ builder.queryField('profiles', (t) =>
 export const ProfileFilter = builder.filter('Profile', {
   plural: 'profiles',
   fields: (t) => ({
-    ids: t.idList({ description: 'The profile has one of these ids.', where: (values) => ({ id: { in: values } }) }),
-    platform: t.string({
-      description: 'The platform in upper case.',
-      isScan: true,
-      where: (value) => ({ platform: value }),
-    }),
-    platforms: t.stringList({
-      description: 'One of these platforms.',
-      isScan: true,
-      where: (values) => ({ platform: { in: values } }),
-    }),
-    country: t.string({ description: 'The country code.', isScan: true, where: (value) => ({ country: value }) }),
-    countries: t.stringList({
-      description: 'One of these country codes.',
-      isScan: true,
-      where: (values) => ({ country: { in: values } }),
-    }),
-    category: t.string({
-      description: 'The category or niche.',
-      isScan: true,
-      where: (value) => ({ category: value }),
-    }),
-    categories: t.stringList({
-      description: 'One of these categories.',
-      isScan: true,
-      where: (values) => ({ category: { in: values } }),
-    }),
+    ids: t.idList({ description: 'The profile has one of these ids.', where: oneOf('id') }),
+    platform: t.string({ description: 'The platform in upper case.', isScan: true, where: equalTo('platform') }),
+    platforms: t.stringList({ description: 'One of these platforms.', isScan: true, where: oneOf('platform') }),
+    country: t.string({ description: 'The country code.', isScan: true, where: equalTo('country') }),
+    countries: t.stringList({ description: 'One of these country codes.', isScan: true, where: oneOf('country') }),
+    category: t.string({ description: 'The category or niche.', isScan: true, where: equalTo('category') }),
+    categories: t.stringList({ description: 'One of these categories.', isScan: true, where: oneOf('category') }),
     search: t.string({
       description: 'A part of the user name, the full name or the display name. Case is ignored.',
       isScan: true,
@@ -194,7 +176,7 @@ export const ProfileFilter = builder.filter('Profile', {
     verified: t.boolean({
       description: 'Whether the platform has verified the profile.',
       isScan: true,
-      where: (value) => ({ verified: value }),
+      where: equalTo('verified'),
     }),
     followersMin: t.count({
       description: 'At least this number of followers.',

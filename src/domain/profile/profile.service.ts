@@ -36,7 +36,6 @@ interface ProfileChange {
   readonly expectedUpdatedAt: Date | undefined
 }
 
-/** All emails that a profile has after a change. */
 interface ProfileEmails {
   readonly profileId: string
   readonly emails: readonly Email[]
@@ -50,7 +49,9 @@ const whenMissing: Change = { phoneNumbers: [], addresses: [], unsupportedFields
 const table = dataModel('Profile')
 const { list, toRow } = selectColumns(table)
 const changed = changeable.map((field) => table.columnOf(field))
-const valuesOfChange = changeValues(changed, whenMissing).map((read) => (of: ProfileChange) => read(of.change))
+const valuesOfChange = changeValues(changed, whenMissing).map(
+  (read) => (profile: ProfileChange) => read(profile.change),
+)
 
 // The emails are replaced by the next statement. They are compared as sets, as texts of rows.
 const hasOtherEmails = `given_emails IS NOT NULL AND

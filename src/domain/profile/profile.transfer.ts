@@ -1,4 +1,4 @@
-import { own } from '@fusion-gateway/base'
+import { ownValue } from '@fusion-gateway/base'
 import { type Database, dataModel, type Profile } from '@fusion-gateway/database'
 import {
   filledText,
@@ -162,7 +162,7 @@ async function writeProfiles(
       updatedAt: profile.updated_at ?? byId.get(profile.id)?.updatedAt ?? now,
       syncedAt: profile.synced_at ?? byId.get(profile.id)?.syncedAt ?? null,
       unsupportedFields: profile.unsupported_fields ?? byId.get(profile.id)?.unsupportedFields ?? [],
-      ...Object.fromEntries(fields.map((field) => [field, own(profile, recordKeyOf(field)) as Parameter])),
+      ...Object.fromEntries(fields.map((field) => [field, ownValue(profile, recordKeyOf(field)) as Parameter])),
       phoneNumbers: JSON.stringify(profile.phone_numbers),
       addresses: JSON.stringify(profile.addresses),
     })),

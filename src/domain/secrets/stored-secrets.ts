@@ -2,10 +2,7 @@ import { type KeyRing, pairOwnerOf, type StoredKey, sealKey } from '@fusion-gate
 import type { Database } from '@fusion-gateway/database'
 import { secretOwnerOf } from '../webhook/secrets.ts'
 
-/**
- * How a secret is stored: encrypted with the key at a position of the key ring, with one that the key ring does not
- * have, or as it is.
- */
+/** How a secret is stored: with the key at a position, with a key that the key ring lacks, or as it is. */
 export type Storage = `key ${number}` | 'unknown key' | 'unencrypted'
 
 interface StoredSecret {

@@ -24,7 +24,7 @@ const VerifiedCounts = builder.objectRef<VerifiedCounts>('VerifiedCounts').imple
   }),
 })
 
-const own = (field: string) => (limit: number) => ({ of: 'values', field, limit }) as const
+const valuesOf = (field: string) => (limit: number) => ({ of: 'values', field, limit }) as const
 
 const statusOfAccount = (limit: number) =>
   ({ of: 'related values', relation: accountById, from: 'accountId', field: 'status', limit }) as const
@@ -47,15 +47,15 @@ const ProfileStats = builder.objectRef<Stats>('ProfileStats').implement({
   description: 'Statistics of profiles.',
   fields: (t) => ({
     count: rowCount(t, 'The number of profiles.'),
-    platforms: groups(t, 'The number of profiles on each platform.', own('platform')),
-    countries: groups(t, 'The number of profiles with each country code.', own('country')),
-    categories: groups(t, 'The number of profiles in each category or niche.', own('category')),
+    platforms: groups(t, 'The number of profiles on each platform.', valuesOf('platform')),
+    countries: groups(t, 'The number of profiles with each country code.', valuesOf('country')),
+    categories: groups(t, 'The number of profiles in each category or niche.', valuesOf('category')),
     verified: t.field({
       type: VerifiedCounts,
       description: 'The number of profiles that are verified, or not.',
       cost,
       resolve: async (load) => {
-        const counts = new Map(await countsOf(load, own('verified')))
+        const counts = new Map(await countsOf(load, valuesOf('verified')))
         return {
           verified: counts.get('true') ?? 0,
           unverified: counts.get('false') ?? 0,

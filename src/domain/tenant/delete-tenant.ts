@@ -14,13 +14,11 @@ const deletedWithOthers: readonly Model[] = ['Profile', 'EmailRecord', 'ApiKey']
 const pageSize = 500
 
 /** The models whose rows are deleted page by page, those that refer to others first. */
-const models = childrenFirst((Object.keys(tables) as Model[]).filter(isOfTenants)).filter(
-  (model) => !deletedWithOthers.includes(model),
-)
-
-function isOfTenants(model: Model): boolean {
-  return dataModel(model).columns.some(({ column }) => column === 'tenant_app_id')
-}
+const models = childrenFirst(
+  (Object.keys(tables) as Model[]).filter((model) =>
+    dataModel(model).columns.some(({ column }) => column === 'tenant_app_id'),
+  ),
+).filter((model) => !deletedWithOthers.includes(model))
 
 function childrenFirst(all: readonly Model[]): Model[] {
   const sorted = new Set<Model>()
@@ -39,7 +37,6 @@ const pages = models.map((model) => {
   // Without an id, the rows are a part of others: those of a profile are deleted together.
   const id = columns.some(({ field }) => field === 'id') ? 'id' : 'profile_id'
   return {
-    /** Parameter: tenant. */
     count: statement(`SELECT count(*) FROM ${table} WHERE tenant_app_id = $1`),
     /** Parameters: tenant, the id after which it begins. Result: the last id and the number of the rows. */
     remove: statement(

@@ -32,10 +32,7 @@ export interface TenantCount {
   readonly fields: Map<string, number>
 }
 
-/**
- * The most operations that are counted apart: of a tenant, and of all. It bounds the memory, whatever names clients
- * send.
- */
+/** The most operations that are counted apart, of a tenant and of all, whatever names clients send. */
 export const maxOperations = { ofTenant: 1_000, ofAll: 10_000 }
 
 export type UsageCounts = ReturnType<typeof createUsageCounts>

@@ -117,7 +117,6 @@ function readRange({ from, to }: UsageArguments): UsageRange {
   return { from: from?.toISOString().slice(0, 10), to: to?.toISOString().slice(0, 10) }
 }
 
-/** The most operations that `UsageConnection.operations` has. */
 const maxOperations = 500
 
 const rangeOf = (connection: unknown) => (connection as { readonly range: UsageRange }).range

@@ -28,8 +28,8 @@ const tables = ['operation_usage', 'field_usage'].map((table) => ({
 
 export async function removeOldUsage({ sql }: Pick<Database, 'sql'>, days: number): Promise<void> {
   for (const { list, remove } of tables) {
-    await sumOfTenants(sql, await sql.list(list, [String(days)]), (tenantAppId, own) =>
-      sumOfBatches(batchSize, () => own.execute(remove, [String(days), tenantAppId])),
+    await sumOfTenants(sql, await sql.list(list, [String(days)]), (tenantAppId, sql) =>
+      sumOfBatches(batchSize, () => sql.execute(remove, [String(days), tenantAppId])),
     )
   }
 }
@@ -129,12 +129,7 @@ interface WriterOptions {
   readonly intervalMilliseconds?: number
 }
 
-/**
- * Starts to write the usage that this process counts, every minute. Without the database the counts grow within their
- * bounds, and are written later.
- *
- * @returns stops it, and resolves when the last counts are written
- */
+/** Writes the usage of this process every minute. Returns the function that stops it, after a last write. */
 export function startUsageWriter(
   { database, usageCounts }: { readonly database: Database; readonly usageCounts: UsageCounts },
   { log, intervalMilliseconds = 60_000 }: WriterOptions,

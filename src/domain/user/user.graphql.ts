@@ -1,4 +1,4 @@
-import { expectedUpdatedAt, ifUnchanged, inputWithId, withText } from '@fusion-gateway/pothos-trees'
+import { equalTo, expectedUpdatedAt, ifUnchanged, inputWithId, oneOf, withText } from '@fusion-gateway/pothos-trees'
 import { builder } from '../builder.ts'
 import { Event } from '../event/event.graphql.ts'
 import { defineLive } from '../event/live.graphql.ts'
@@ -62,11 +62,11 @@ builder.objectField(Event, 'user', (t) =>
 export const UserFilter = builder.filter('User', {
   plural: 'users',
   fields: (t) => ({
-    ids: t.idList({ description: 'The user has one of these ids.', where: (values) => ({ id: { in: values } }) }),
+    ids: t.idList({ description: 'The user has one of these ids.', where: oneOf('id') }),
     email: t.string({
       description: 'The exact email address. Needs the scope `contacts:read`.',
       scope: 'contacts:read',
-      where: (value) => ({ email: value }),
+      where: equalTo('email'),
     }),
     search: t.string({
       description: 'A part of the name, or of the email address with the scope `contacts:read`. Case is ignored.',

@@ -58,7 +58,6 @@ export function updateUsers({ db }: Context, inputs: readonly UserChange[]): Pro
 
 export const updateUser = writeOne(updateUsers)
 
-/** A user, and what was deleted with the user. */
 export interface DeletedUser {
   readonly id: string
   readonly accountIds: readonly string[]

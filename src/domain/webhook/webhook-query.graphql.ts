@@ -68,7 +68,7 @@ function createUnreachable(): never {
 async function checkArguments(fields: readonly SelectedField[], viewer: Viewer, parent = ''): Promise<void> {
   for (const { key, node, field, conditions, selections } of fields) {
     // The only variable is the id, so the conditions are literals.
-    if (conditions.some(({ is }) => !is)) continue
+    if (conditions.some(({ value }) => !value)) continue
     const path = `${parent}${key}`
     if (node.arguments?.length) {
       // Of its own for each field: related-rows.ts keeps what arguments mean for the loaders of a request.

@@ -1,6 +1,8 @@
 import {
+  equalTo,
   inputWithId,
   type OutputFields,
+  oneOf,
   pointsOfScan,
   pointsOfShortStatement,
   readPage,
@@ -121,15 +123,11 @@ const WebhookDelivery = builder.prismaObject('WebhookDelivery', {
 const DeliveryFilter = builder.filter('WebhookDelivery', {
   plural: 'deliveries',
   fields: (t) => ({
-    status: t.enum(WebhookDeliveryStatus, {
-      description: 'The state.',
-      isScan: true,
-      where: (value) => ({ status: value }),
-    }),
+    status: t.enum(WebhookDeliveryStatus, { description: 'The state.', isScan: true, where: equalTo('status') }),
     statuses: t.enumList(WebhookDeliveryStatus, {
       description: 'One of these states.',
       isScan: true,
-      where: (values) => ({ status: { in: values } }),
+      where: oneOf('status'),
     }),
   }),
 })

@@ -115,7 +115,7 @@ async function checkAddress({ viewer, webhooks }: Context, { url }: CheckedInput
  */
 export async function createWebhook(context: Context, input: z.input<typeof newWebhook>): Promise<WebhookSecret> {
   const { viewer, sql, db } = context
-  const given = parseInput(newWebhook, input)
+  const checked = parseInput(newWebhook, input)
   const secrets = requireSecrets(context)
   const { tenantAppId } = viewer
   const keyId = await requireKey(context)
@@ -127,7 +127,7 @@ export async function createWebhook(context: Context, input: z.input<typeof newW
   const secret = generateSecret()
   const webhook = await db.webhook.create({
     data: {
-      ...given,
+      ...checked,
       id,
       cursor: await completeOf(context, tenantAppId),
       keyId,
@@ -220,7 +220,7 @@ export async function redeliverEvents(
   }
   const { tenantAppId } = viewer
   if (eventIds?.length) {
-    const known = new Set(await createDeliveryStore(sql).redeliver(keyOf(webhook), eventIds.filter(isEventId)))
+    const known = new Set(await createDeliveryStore(sql).redeliver(webhook, eventIds.filter(isEventId)))
     const unknown = eventIds.find((id) => !known.has(id))
     if (unknown !== undefined) throw invalidField('eventIds', 'NOT_FOUND', 'must be ids of events that are still kept')
     return webhook
@@ -232,10 +232,6 @@ export async function redeliverEvents(
   }
   await sql.execute(rewind, [tenantAppId, webhookId, after])
   return webhook
-}
-
-function keyOf({ tenantAppId, id }: Webhook) {
-  return { tenantAppId, id }
 }
 
 async function findWebhook({ db }: Context, field: string, id: string): Promise<Webhook> {

@@ -43,6 +43,5 @@ export function anchorOf(heading: string): string {
     .replaceAll(' ', '-')
 }
 
-/** Makes a text a part of HTML. */
 export const escapeHtml = (text: string) =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')

@@ -6,9 +6,7 @@ import { type SigningKeys, signingAlgorithm } from './signing-keys.ts'
 /** The claims of a token about its holder. */
 export interface TokenContent {
   readonly tenantAppId: string
-  /** The key that created it. */
   readonly keyId: string
-  /** The user to whom it is bound. */
   readonly userId: string | undefined
   readonly scopes: readonly string[]
   readonly expiresAt: Date

@@ -17,10 +17,7 @@ const timeoutMilliseconds = 5_000
 /** How old the keys must be before a token with an unknown key makes the gateway read them again. */
 const minAgeMilliseconds = 1_000
 
-/**
- * How many tokens with keys that were never looked for wait until the keys may be read again. Others are refused at
- * once: many such tokens must not keep requests open.
- */
+/** How many tokens with unknown keys wait for the next read of the keys. Others are refused at once. */
 const maxWaiting = 10
 
 /** How many unknown keys are remembered. */

@@ -18,7 +18,6 @@ interface KeyPair {
   readonly privateKey: StoredKey | null
 }
 
-/** The name of a key pair for the key ring. */
 export const pairOwnerOf = (kid: string) => `signing_key ${kid}`
 
 export function sealKey(kid: string, key: string, keyRing: KeyRing | undefined): string {

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { decodeJwt, errors, type JWTPayload } from 'jose'
+import { decodeJwt, errors } from 'jose'
 import { LRUCache } from 'lru-cache'
 import type { Viewer } from '../viewer.ts'
 import { type AccessTokens, clockToleranceSeconds, invalidToken } from './access-tokens.ts'
@@ -15,26 +15,23 @@ interface VerifiedToken extends Pick<Viewer, 'scopes' | 'userId'> {
 
 export type TokenVerifier = ReturnType<typeof createTokenVerifier>
 
-/**
- * How many verified tokens are remembered, because a signature takes longer to verify than most reads, and for how
- * long: keys can be removed.
- */
+/** How many verified tokens are remembered, because verifying takes longer than a read, and for how long. */
 const maxTokens = 10_000
 const rememberedMilliseconds = 60_000
 
 /** A longer token does not fit into the headers of a request. */
 const maxLength = 16_384
 
-export function createTokenVerifier(own: AccessTokens, trusted: readonly TrustedIssuer[]) {
+export function createTokenVerifier(accessTokens: AccessTokens, trusted: readonly TrustedIssuer[]) {
   const verified = new LRUCache<string, VerifiedToken>({ max: maxTokens, ttl: rememberedMilliseconds })
 
   async function verify(token: string): Promise<VerifiedToken> {
     const claims = decodeJwt(token)
-    if (claims.iss === own.issuer) {
-      const { tenantAppId, keyId, ...content } = await own.verify(token)
+    if (claims.iss === accessTokens.issuer) {
+      const { tenantAppId, keyId, ...content } = await accessTokens.verify(token)
       return { ...content, issuedBy: { kind: 'key', tenantAppId, keyId } }
     }
-    const issuer = trusted.find((candidate) => candidate.issuer === claims.iss && isFor(claims, candidate.audience))
+    const issuer = trusted.find((one) => one.issuer === claims.iss && [claims.aud].flat().includes(one.audience))
     if (!issuer) throw invalidToken()
     const { holder, ...content } = await issuer.verify(token)
     return { ...content, issuedBy: { kind: 'trusted', holder } }
@@ -59,8 +56,4 @@ export function createTokenVerifier(own: AccessTokens, trusted: readonly Trusted
       return found
     },
   }
-}
-
-function isFor({ aud }: JWTPayload, audience: string): boolean {
-  return [aud].flat().includes(audience)
 }

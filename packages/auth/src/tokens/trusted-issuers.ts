@@ -1,4 +1,4 @@
-import { GatewayError, OperatorError, own, type Scope } from '@fusion-gateway/base'
+import { GatewayError, OperatorError, ownValue, type Scope } from '@fusion-gateway/base'
 import type { Database, TenantApp } from '@fusion-gateway/database'
 import { isPossibleId } from '@fusion-gateway/sql'
 import { type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose'
@@ -39,10 +39,7 @@ export async function openTrustedIssuers(
   return opened
 }
 
-/**
- * The types of a JWT (RFC 7519) and of an access token (RFC 9068). ID tokens have the former too; their audience is the
- * client.
- */
+/** The types of a JWT (RFC 7519), which ID tokens have too, and of an access token (RFC 9068). */
 const types = /^(application\/)?(at\+)?jwt$/i
 
 /** @throws OperatorError if its file of keys cannot be read */
@@ -83,7 +80,7 @@ async function createTrustedIssuer(settings: IssuerSettings, tenant: TenantApp, 
         clockTolerance: clockToleranceSeconds,
         requiredClaims: ['exp'],
       })
-      const userId = own(payload, userIdClaim)
+      const userId = ownValue(payload, userIdClaim)
       if (typeof userId !== 'string' || !isPossibleId(userId)) throw invalidToken()
       const { typ = 'JWT' } = protectedHeader
       if (!types.test(typ) || lifetimeOf(payload) > settings.maxLifetimeSeconds) throw invalidToken()

@@ -1,4 +1,4 @@
-import { own } from '@fusion-gateway/base'
+import { ownValue } from '@fusion-gateway/base'
 
 /** An operation of a JSON Patch. @see https://www.rfc-editor.org/rfc/rfc6902 */
 export type PatchOperation =
@@ -34,7 +34,7 @@ function compareObjects(path: string, before: Json, after: Json, operations: Pat
     if (!Object.hasOwn(after, key)) operations.push({ op: 'remove', path: below(path, key) })
   }
   for (const [key, value] of Object.entries(after)) {
-    const known = own(before, key)
+    const known = ownValue(before, key)
     // JSON has no undefined.
     if (known === undefined) operations.push({ op: 'add', path: below(path, key), value })
     else compare(below(path, key), known, value, operations)

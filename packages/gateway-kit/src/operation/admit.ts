@@ -1,4 +1,4 @@
-import { GatewayError, own, withHeaders } from '@fusion-gateway/base'
+import { GatewayError, ownValue, withHeaders } from '@fusion-gateway/base'
 import { type Budget, costHeaders, type RateLimit, type Reservation, tooExpensive } from '@fusion-gateway/limits'
 import { type Caller, type Client, invalidOperation, type UsageCounter } from '@fusion-gateway/telemetry'
 import type { ExecutionResult } from 'graphql'
@@ -74,7 +74,7 @@ function isInData(path: readonly (string | number)[] | undefined, data: unknown,
   let value = data
   for (const key of path) {
     if (value === null || value === undefined) return path.length === 1 && isOnlyField
-    value = own(value, String(key))
+    value = ownValue(value, String(key))
   }
   return true
 }
@@ -104,11 +104,7 @@ export const mebibyte = 1024 * 1024
 /** The approximate length in a response of a value that is not a text, such as a number, or of the name of a field. */
 const otherLength = 8
 
-/**
- * Returns the approximate length of a response as JSON, in characters.
- *
- * @param max where it stops counting, because longer responses are rejected
- */
+/** The approximate length of a response as JSON, in characters. It stops counting beyond `max`. */
 export function lengthOf(response: unknown, max = maxResponseLength): number {
   let length = 0
 

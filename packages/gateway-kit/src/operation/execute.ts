@@ -58,12 +58,10 @@ export interface Precondition {
   readonly check: (context: Context) => Promise<Values>
 }
 
-/** The result of an operation, and headers of the response. */
 export interface OperationResponse {
   readonly result: ExecutionResult
   /** The length of its data as JSON, about, in characters. */
   readonly length: number
-  /** The response in the memory, if it is kept there. */
   readonly kept?: KeptResponse | undefined
   /** Whether it is stored now, for an idempotency key. */
   readonly isStored: boolean
@@ -297,19 +295,19 @@ function isCausedByClient({ path, message }: GraphQLError): boolean {
   return path === undefined || message.startsWith('Argument "')
 }
 
-function fromThrown(thrown: unknown, at: GraphQLError | undefined, log: Logger): GraphQLError {
+function fromThrown(thrown: unknown, origin: GraphQLError | undefined, log: Logger): GraphQLError {
   const error = toGatewayError(thrown, log)
   const fields = error.fields.length > 0 && { fields: error.fields }
-  return located(at, error.message, { code: error.code, ...error.details, ...fields }, error)
+  return located(origin, error.message, { code: error.code, ...error.details, ...fields }, error)
 }
 
 function located(
-  at: GraphQLError | undefined,
+  origin: GraphQLError | undefined,
   message: string,
   extensions: GraphQLErrorExtensions,
   originalError: Error | null = null,
 ): GraphQLError {
-  const { nodes = null, source = null, positions = null, path = null } = at ?? {}
+  const { nodes = null, source = null, positions = null, path = null } = origin ?? {}
   return new GraphQLError(message, { nodes, source, positions, path, originalError, extensions })
 }
 

@@ -83,7 +83,6 @@ export function createLogChecks({ database, changeLog, queue, waitMilliseconds =
   }
 
   return {
-    /** Whether requests may wait for the log of a server. */
     mayWait(server: string): boolean {
       const failure = failures.get(server)
       return !failure || (!failure.isTried && performance.now() - failure.at >= pauseMilliseconds)

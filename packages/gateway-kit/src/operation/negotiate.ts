@@ -75,10 +75,7 @@ function isOfSubscriptions(range: string): boolean {
   return type === 'multipart/mixed' && parameters.some((parameter) => /^subscriptionspec="?1\.0/.test(parameter))
 }
 
-/**
- * How many media ranges are read. Browsers send up to ten, and a header of 16 KiB has room for thousands, which take 10
- * ms.
- */
+/** How many media ranges are read. Browsers send ten; the thousands that fit into 16 KiB would take 10 ms. */
 const maxRanges = 100
 
 function preferred<Type extends string>(accept: string, types: readonly Type[]): Type | undefined {

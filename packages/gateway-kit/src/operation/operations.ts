@@ -129,7 +129,6 @@ export interface OperationsOptions
   readonly changeLog?: ChangeLog
 }
 
-/** Returns the functions that run operations. */
 export function createOperations(options: OperationsOptions): Operations {
   const {
     schemas,
@@ -238,7 +237,6 @@ export function createOperations(options: OperationsOptions): Operations {
   }
 }
 
-/** Returns the function that prepares the documents of clients. */
 function createPrepareFor(preparer: Preparer, { points, queues }: OperationLimits, usage: UsageRecorder) {
   const prepareFor: Operations['prepareFor'] = async (viewer, text, operationName, isAbandoned, client) => {
     const startedAt = performance.now()
@@ -312,7 +310,6 @@ async function executeOnceOrNow(request: OperationRequest, idempotency: Services
 
 type Enveloped = ReturnType<GatewayServer['getEnveloped']>
 
-/** Executes the operation of a run by the functions of Yoga. */
 async function execute(run: Run, { schema, ...functions }: Enveloped, contextValue: object): Promise<Results> {
   const { operation, variables: variableValues } = requestOf(run)
   const { document, name: operationName = null, kind } = operation

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { GatewayError, own } from '@fusion-gateway/base'
+import { GatewayError, isObject, ownValue } from '@fusion-gateway/base'
 import { excessOf, problemOfNumbers } from '@fusion-gateway/input'
 import type { Logger } from '@fusion-gateway/telemetry'
 import type { FastifyRequest } from 'fastify'
@@ -97,7 +97,7 @@ export function asksForPosition(headers: IncomingHttpHeaders, { extensions }: Gr
  */
 export function acceptsPatches({ extensions }: GraphQLParams): boolean {
   const live = extensions?.['live'] ?? {}
-  const patch = typeof live === 'object' ? (own(live, 'patch') ?? false) : undefined
+  const patch = typeof live === 'object' ? (ownValue(live, 'patch') ?? false) : undefined
   if (typeof patch !== 'boolean') throw malformed('extensions.live.patch must be true or false.')
   return patch
 }
@@ -132,10 +132,6 @@ function parseJson(value: unknown, name: string): unknown {
   const problem = problemOfNumbers(String(value))
   if (problem !== undefined) throw new GatewayError('BAD_USER_INPUT', `${name} ${problem}.`)
   return parsed
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function malformed(message: string): GatewayError {

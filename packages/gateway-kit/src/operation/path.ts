@@ -126,7 +126,6 @@ export function useParseOnce(): GatewayPlugin {
 /** What a step does before and after the next one. */
 type Wrap<Result> = (run: Run, next: () => Promise<Result>) => Promise<Result>
 
-/** A step of the execution. */
 export interface Step {
   /** Around queries and mutations. */
   readonly execution?: Wrap<ExecutionResult>
@@ -134,10 +133,8 @@ export interface Step {
   readonly subscription?: Wrap<Results>
 }
 
-/** A step around queries and mutations. */
 const aroundExecution = (execution: Wrap<ExecutionResult>): Step => ({ execution })
 
-/** A step around every operation. */
 const around = (wrap: Wrap<Results>): Step => ({ execution: wrap as Wrap<ExecutionResult>, subscription: wrap })
 
 /**
@@ -180,8 +177,7 @@ export function maskErrors(introspection: boolean, hasOthers: boolean): Step {
     try {
       const results = await next()
       const { state } = run.document ?? {}
-      const noted = state ? noteRefusals(results, state.refusal) : results
-      run.results = state && !introspection ? resultsWithoutNames(noted) : noted
+      run.results = state ? changed(results, (result) => shownResult(result, state.refusal, introspection)) : results
       run.shown = hasOthers ? WrittenResult.toObject(run.results) : run.results
       return run.shown
     } catch (error) {
@@ -192,6 +188,12 @@ export function maskErrors(introspection: boolean, hasOthers: boolean): Step {
 }
 
 const failed = 'The operation has failed.'
+
+/** A result whose refusals are noted, and whose errors reveal no names of the schema if it may not be introspected. */
+function shownResult(result: ExecutionResult, refusal: Refusal, introspection: boolean): ExecutionResult {
+  for (const error of result.errors ?? []) refusal.note(error)
+  return introspection || !result.errors ? result : { ...result, errors: result.errors.map(withoutNames) }
+}
 
 /** Counts who requests what, how long it takes, and whether it fails. */
 export function countUsage(usage: UsageRecorder): Step {
@@ -287,10 +289,7 @@ async function responseOf(run: Run, kept: KeptResponse): Promise<ExecutionResult
  */
 const longCosts = { query: 5_000, mutation: 16, subscription: Number.POSITIVE_INFINITY }
 
-/**
- * Operations whose last runs kept the event loop busy for longer are queued, and those that have not run yet from this
- * cost on.
- */
+/** Operations whose last runs took longer are queued, and from this cost on those that have not run. */
 const long = { milliseconds: 10, costOfUnknown: 100 }
 
 function isLong({ kind, busyMilliseconds }: PreparedOperation, cost: number): boolean {
@@ -308,7 +307,6 @@ export function queueIfLong({ queues }: Pick<OperationLimits, 'queues'>): Step {
   })
 }
 
-/** Executes queries and mutations. */
 export function executeBy(
   execute: (request: OperationRequest, isCurrent: boolean) => Promise<OperationResponse>,
 ): Step {
@@ -319,7 +317,6 @@ export function executeBy(
   })
 }
 
-/** Follows live queries. */
 export function followLive(follow: FollowLive | undefined): Step {
   const wrap: Wrap<Results> = async (run, next) => {
     if (!run.live || !follow) return next()
@@ -328,7 +325,6 @@ export function followLive(follow: FollowLive | undefined): Step {
   return around(wrap)
 }
 
-/** Starts subscriptions, and executes their events. */
 export function startSubscriptions(subscribe: Subscribe): Step {
   return {
     async subscription(run) {
@@ -342,25 +338,16 @@ export function startSubscriptions(subscribe: Subscribe): Step {
   }
 }
 
-/** The same results. The limits that have refused parts of them are noted when they are sent. */
-function noteRefusals(results: Results, refusal: Refusal): Results {
-  if (Symbol.asyncIterator in results) return noteEach(results, refusal)
-  for (const error of results.errors ?? []) refusal.note(error)
-  return results
+/** The result, or each result of a subscription when it is sent, as `change` returns it. */
+function changed(results: Results, change: (result: ExecutionResult) => ExecutionResult): Results {
+  return Symbol.asyncIterator in results ? changeEach(results, change) : change(results)
 }
 
-async function* noteEach(results: AsyncIterable<ExecutionResult>, refusal: Refusal) {
-  for await (const result of results) yield noteRefusals(result, refusal) as ExecutionResult
-}
-
-/** Results whose errors reveal no names of the schema. Used where the schema may not be introspected. */
-function resultsWithoutNames(results: Results): Results {
-  if (Symbol.asyncIterator in results) return eachWithoutNames(results)
-  return results.errors ? { ...results, errors: results.errors.map(withoutNames) } : results
-}
-
-async function* eachWithoutNames(results: AsyncIterable<ExecutionResult>) {
-  for await (const result of results) yield resultsWithoutNames(result) as ExecutionResult
+async function* changeEach(
+  results: AsyncIterable<ExecutionResult>,
+  change: (result: ExecutionResult) => ExecutionResult,
+) {
+  for await (const result of results) yield change(result)
 }
 
 /**

@@ -23,16 +23,12 @@ const sweepMilliseconds = 60_000
 /** Requests with longer bodies are rarely repeated. */
 const maxBodyLength = 16 * 1024
 
-/**
- * The part that stays when there is too much. To find the first entry of a map takes longer the more have been removed
- * before it, so many are removed at once.
- */
+/** The part that stays when there is too much: removing many entries at once costs less than one by one. */
 const keptPart = 15 / 16
 
 /** What is not kept, because it was not requested lately. */
 const unknown: Remembered = { response: undefined, release: () => undefined }
 
-/** Creates the memory of a process. */
 export function createResponseMemory(options: ResponseMemoryOptions) {
   const { maxBytes, database, changeLog, metrics } = options
   const { keptResponses } = metrics

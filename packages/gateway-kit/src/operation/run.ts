@@ -9,7 +9,6 @@ import type { GraphQLParams } from './params.ts'
 import type { Preparation, PreparedOperation } from './prepare/prepare.ts'
 import type { SubscriptionRequest } from './send-each.ts'
 
-/** The result of an operation, or the results of a subscription. */
 export type Results = ExecutionResult | AsyncIterable<ExecutionResult>
 
 /** The document of a client, and what its transport knows. */
@@ -97,7 +96,6 @@ export class GatewayContext {
     return this.#run.request?.context.viewer ?? this.#run.document?.state.viewer ?? undefined
   }
 
-  /** The id of the request in the log. */
   get requestId(): string | undefined {
     return (this.#run.request ?? this.#run.document?.state)?.statements.requestId
   }

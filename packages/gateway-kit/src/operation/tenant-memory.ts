@@ -7,10 +7,7 @@ import type { KeptResponse } from './written-result.ts'
 export interface Remembered {
   /** The response, if it is kept. Otherwise the query has to be executed. */
   readonly response: KeptResponse | undefined
-  /**
-   * Keeps the response to the executed query, if nothing has changed meanwhile. The query must have read from the
-   * primary, where the log was read. Absent if the query was not requested lately.
-   */
+  /** Keeps the response, if nothing has changed since. It was read from the primary. Absent for a first request. */
   readonly keep?: (response: NewResponse) => KeptResponse
   /** Called at the end, whether or not the response was kept. */
   release(): void
@@ -63,7 +60,6 @@ export interface Room {
   make(memory: TenantMemory): void
 }
 
-/** What is kept for a tenant. */
 export class TenantMemory {
   readonly tenantAppId: string
   /** The least recently requested first. */
@@ -190,7 +186,6 @@ export class TenantMemory {
     }
   }
 
-  /** Forgets all responses. */
   forgetAll(): void {
     for (const entry of this.entries.values()) this.#forget(entry)
     for (const reader of this.readers) reader.outdate()

@@ -28,7 +28,6 @@ export class WrittenResult implements ExecutionResult {
     return { start: `{"data":${this.kept.text}`, rest: `,"extensions":${JSON.stringify(this.extensions)}}` }
   }
 
-  /** A result as JSON. */
   static stringify(result: object): string {
     if (!(result instanceof WrittenResult)) return JSON.stringify(result)
     const { start, rest } = result.json

@@ -36,7 +36,6 @@ export interface Exchange {
    * @param context what Yoga knows about the request
    */
   readonly execute?: (params: GraphQLParams, context: object) => Promise<{ results: Results; type: MediaType }>
-  /** Writes a result as JSON. */
   readonly write?: (results: Results) => Promise<string>
   /** Why the operation is not executed. */
   failure?: { readonly error: unknown }
@@ -192,10 +191,7 @@ function streamOf(
   })
 }
 
-/**
- * The first boundary. Each part ends with the next one, because clients read a part when they see the boundary after
- * it.
- */
+/** Each part ends with the next boundary: clients read a part when they see the boundary after it. */
 const firstBoundary = '\r\n--graphql'
 const lastBoundary = '--\r\n'
 

@@ -1,4 +1,4 @@
-import { GatewayError } from '@fusion-gateway/base'
+import { GatewayError, isObject } from '@fusion-gateway/base'
 import type { DocumentRequest, Operations, Services } from '@fusion-gateway/gateway-kit'
 import {
   type GraphQLParams,
@@ -28,7 +28,6 @@ export interface BatchOptions {
   /** The queue of work that keeps the event loop busy. */
   readonly steps: FairQueue
   readonly tracing?: Tracing | undefined
-  /** Returns the log of the operation with an id. */
   readonly logOf: (id: string) => OperationRequest['log']
 }
 
@@ -55,7 +54,6 @@ interface Part {
 export function createBatch(options: BatchOptions) {
   const { services, operations, places, points, steps, tracing, logOf } = options
 
-  /** Runs an operation. Its errors are thrown, or in the result. */
   async function run(entry: object, operation: OperationRequest, keyIn: typeof idempotencyKeyIn) {
     const viewer = viewerOf(operation)
     await places.take(viewer, operation.held)
@@ -183,8 +181,4 @@ function noSubscription(): GatewayError {
   const message =
     'A subscription cannot be part of a batch. Send it in a request of its own, and accept text/event-stream.'
   return new GatewayError('NOT_ACCEPTABLE', message)
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

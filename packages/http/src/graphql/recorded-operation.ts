@@ -8,7 +8,6 @@ interface StartedOperation extends Pick<RequestState, 'headers' | 'viewer' | 'lo
   readonly id: string
   /** What its trace calls it. */
   readonly method: string
-  /** The headers with the trace that it continues. */
   readonly traceHeaders: RequestState['headers']
 }
 

@@ -37,7 +37,6 @@ export interface GraphQLOptions extends Omit<BatchOptions, 'logOf'> {
   readonly batching: boolean
   /** The documents of clients. Without them every document is executed. */
   readonly trustedDocuments?: TrustedDocuments | undefined
-  /** The plugins of operators. */
   readonly plugins?: ServerOptions['plugins']
   /** Whether Yoga serves every request, also where the short cut would do. */
   readonly withoutShortCut?: boolean
@@ -69,7 +68,6 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
 
   app.setErrorHandler((error, request, reply) => sendError(reply, toHttpError(error, request), hasErrorEach))
 
-  /** Serves a request with one operation. */
   async function serve(request: FastifyRequest, reply: FastifyReply, params: GraphQLParams) {
     const { method, bodyLength } = request
     const { accept } = request.headers
@@ -140,9 +138,7 @@ export function registerGraphQL(app: FastifyInstance, options: GraphQLOptions): 
 
     routes.post('/graphql', {
       onSend: compressResponse,
-      async onRequest(request) {
-        await authenticate(request)
-      },
+      onRequest: authenticate,
       async handler(request, reply) {
         const { body } = request
         if (body === undefined) throw new GatewayError('MALFORMED_REQUEST', 'The request has no body.')
@@ -192,7 +188,6 @@ function jsonTypeOf(code: ErrorCode, accept: string | undefined): JsonType {
   }
 }
 
-/** A result as JSON. The start of one that is kept is compressed once. */
 function toJson(reply: FastifyReply, result: Results): string {
   if (!(result instanceof WrittenResult)) return JSON.stringify(result)
   const { kept, json } = result

@@ -21,9 +21,7 @@ export const schemaFile = routePlugin<SchemaFileOptions>('schemaFile', (app, opt
     method: ['GET', 'HEAD'],
     url: '/schema.graphql',
     onSend: compressResponse,
-    async onRequest(request) {
-      await authenticate(request)
-    },
+    onRequest: authenticate,
     async handler(request, reply) {
       if (!introspection) throw new GatewayError('FORBIDDEN', 'The schema is not shown, because INTROSPECTION is off.')
       if (trustedDocuments?.others === 'reject') {

@@ -109,7 +109,6 @@ export type SendTextPage = (reply: FastifyReply, title: string, body: string) =>
 interface TextPageOptions {
   /** The style sheets, which are part of the page. */
   readonly sheets?: readonly string[]
-  /** Whether it has a form, which is sent to the gateway. */
   readonly hasForm?: boolean
 }
 
@@ -138,10 +137,7 @@ export function rootOf({ url }: FastifyRequest): string {
   return '../'.repeat(path.split('/').length - 2) || './'
 }
 
-/**
- * The HTML of a page. Its links from the root become relative to the page, because a proxy may serve the gateway below
- * a path that the gateway does not see.
- */
+/** A page whose links from the root are relative: a proxy may serve the gateway below another path. */
 export function htmlPage(request: FastifyRequest, title: string, head: string, body: string): string {
   const html = `<!doctype html>
 <html lang="en">

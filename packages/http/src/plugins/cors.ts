@@ -2,10 +2,7 @@ import fastifyCors from '@fastify/cors'
 import { plugin } from '../plugin.ts'
 
 export interface CorsOptions {
-  /**
-   * Such as `https://app.example.com`, or `http://localhost:*` for every port. Without origins no page of another
-   * origin may call the gateway.
-   */
+  /** Such as `https://app.example.com`, or `http://localhost:*` for every port. None by default. */
   readonly origins: readonly string[]
   readonly headers?: readonly string[] | undefined
 }

@@ -11,10 +11,7 @@ declare module 'fastify' {
 /** Probes and metrics are always served: operators need them during an overload. */
 const exempt = new Set(['/health', '/ready', '/metrics'])
 
-/**
- * Rejects requests that exceed the limits before their operation is read, so that accepted requests stay fast. A
- * request counts from the moment its body has arrived: a client that sends slowly takes no place.
- */
+/** Rejects requests beyond the limits. A request counts once its body has arrived: slow senders take no place. */
 export const loadShedding = plugin<Pick<Limits, 'arriving' | 'places'>>('loadShedding', (app, { arriving, places }) => {
   const isExempt = ({ routeOptions: { url = '' } }: FastifyRequest) => exempt.has(url)
 

@@ -26,7 +26,6 @@ export const metrics = routePlugin<MetricsOptions>('metrics', (app, { source, ma
   })
 })
 
-/** How many connections the port of the metrics accepts. */
 export const maxMetricsConnections = 16
 
 export interface ServeMetricsOptions {

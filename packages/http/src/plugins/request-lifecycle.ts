@@ -17,7 +17,6 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The holder of the API key; null on routes that need none. */
     viewer: Viewer | null
-    /** The SQL statements of the request. */
     statements: RequestDatabase
     /** The length of its body, in bytes. */
     bodyLength: number
@@ -27,7 +26,6 @@ declare module 'fastify' {
     held: Held
     /** Whether it has several operations, which are logged by themselves. */
     isBatch: boolean
-    /** The name of the GraphQL operation, for the log. */
     operationName: string | undefined
     trace: RequestTrace | undefined
   }
@@ -134,10 +132,7 @@ export function logRequest(request: FastifyRequest, reply: FastifyReply, metrics
 export interface Outcome {
   readonly route: string
   readonly status: number
-  /**
-   * Whether the connection ended before the client received the whole response: the client went away, or a subscription
-   * broke off.
-   */
+  /** Whether the connection ended before the whole response was received. */
   readonly isCutOff: boolean
   readonly milliseconds: number
 }

@@ -47,10 +47,7 @@ export const supportedRequests = plugin<{ steps: FairQueue }>('supportedRequests
   })
 })
 
-/**
- * Whether a request opens a WebSocket. Node asks for each request with an upgrade; the others are requests like all, as
- * those of clients that offer h2c. While the gateway stops it does not listen, and opens none.
- */
+/** Whether an upgrade opens a WebSocket. Others, such as offers of h2c, are requests like all. */
 export function opensWebSocket(this: Server, request: IncomingMessage): boolean {
   return this.listening && isWebSocket(request) && problemOf(request) === undefined
 }
@@ -99,10 +96,7 @@ function problemOf(request: IncomingMessage): string | undefined {
     : 'The request has several headers host.'
 }
 
-/**
- * Bodies and messages from this size on, in bytes, are queued before they are read. The queue also waits for the work
- * that follows, up to the first statement.
- */
+/** Bodies and messages from this size on, in bytes, are read in a queue, with the work up to the first statement. */
 export const longBody = 32 * 1024
 
 /**
@@ -147,17 +141,13 @@ function hasOptionalContentType({ method, headers }: FastifyRequest): boolean {
   return method === 'GET' && headers['content-type'] === undefined
 }
 
-/** Windows programs write a byte-order mark in front of UTF-8. */
-function withoutMark(text: string): string {
-  return text.startsWith('\ufeff') ? text.slice(1) : text
-}
-
 function parseJson(body: Buffer): unknown {
   if (body.length === 0) return undefined
   // Decoding would silently replace bytes that are not UTF-8, and the gateway would store a text that the client has
   // not sent.
   if (!isUtf8(body)) throw new GatewayError('MALFORMED_REQUEST', 'The body is not UTF-8.')
-  const text = withoutMark(body.toString('utf8'))
+  // Editors of Windows begin a text with a byte order mark.
+  const text = body.toString('utf8').replace(/^\ufeff/, '')
   let value: unknown
   try {
     value = JSON.parse(text)

@@ -15,10 +15,7 @@ declare module 'fastify' {
 /** How often the log says that there are too many connections. */
 const logMilliseconds = 60_000
 
-/**
- * How many requests a client may send over a connection before it has their responses. Clients that pipeline send about
- * ten.
- */
+/** How many requests of a connection may lack their responses. Clients that pipeline send about ten. */
 const maxPending = 20
 
 /**
@@ -110,10 +107,7 @@ type HttpSocket = Socket & {
   readonly parser?: { readonly incoming: IncomingMessage | null; onIncoming: () => number } | null
 }
 
-/**
- * Makes Node's parser skip what follows a request on its connection, perhaps thousands of requests. It does so after an
- * upgrade, which 2 stands for.
- */
+/** Makes Node's parser skip what follows a request on its connection, as after an upgrade: 2. */
 function skipRest({ parser }: HttpSocket): void {
   if (parser) parser.onIncoming = () => 2
 }
@@ -145,10 +139,7 @@ export const draining = plugin('draining', (app) => {
   })
 })
 
-/**
- * How much of a body is dropped, how long that may take, and how long the client may send nothing. The times are those
- * of nginx.
- */
+/** How much of a body is dropped, for how long, and how long a client may be silent: the times of nginx. */
 const maxBytes = 32 * 1024 * 1024
 
 const maxMilliseconds = 30_000

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { type ErrorCode, GatewayError, type LimitName, own } from '@fusion-gateway/base'
+import { type ErrorCode, GatewayError, type LimitName, ownValue } from '@fusion-gateway/base'
 import { toHttpError } from '@fusion-gateway/gateway-kit'
 import {
   type FastifyBaseLogger,
@@ -17,9 +17,7 @@ import { endWithProblem, sendProblem } from '../problem.ts'
 
 /** How long the gateway waits for a client. */
 export interface HttpTimeouts {
-  /** For the headers of a request. */
   readonly headersMilliseconds: number
-  /** For the whole request. */
   readonly requestMilliseconds: number
   /** For the next request on a connection. */
   readonly keepAliveMilliseconds: number
@@ -78,10 +76,7 @@ const parserErrors: Record<string, readonly [ErrorCode, string, LimitName?]> = {
   ERR_HTTP_REQUEST_TIMEOUT: ['REQUEST_TIMEOUT', 'The request was not complete in time.', 'request_time'],
 }
 
-/**
- * How long data that is not a request waits for its response. Node accepts one connection per round of the event loop,
- * so a client that connects again at once, over a hundred connections, would keep others waiting for seconds.
- */
+/** How long a bad request waits: clients that connect again at once would keep others waiting for seconds. */
 const refusalMilliseconds = 1_000
 
 /** The sockets that wait for a refusal. Node reports further data of them as further errors. */
@@ -97,7 +92,7 @@ function respondToClientError(this: FastifyInstance, error: NodeJS.ErrnoExceptio
   }
   if (refused.has(socket)) return
   refused.add(socket)
-  const [code, message, limit] = own(parserErrors, error.code ?? '') ?? [
+  const [code, message, limit] = ownValue(parserErrors, error.code ?? '') ?? [
     'MALFORMED_REQUEST',
     'This is not an HTTP/1.1 request.',
   ]

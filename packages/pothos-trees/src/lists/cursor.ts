@@ -7,9 +7,7 @@ export interface OrderedList {
   /** Its name in cursors and errors: `users`. */
   readonly name: string
   readonly order: Order
-  /** A further format that its cursors may have. */
   readonly format?: CursorFormat | undefined
-  /** Whether its cursors are written in that format. */
   readonly isInFormat?: boolean | undefined
 }
 

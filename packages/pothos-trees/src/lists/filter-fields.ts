@@ -28,7 +28,6 @@ interface InnerFilter {
   checkedWhereOf(values: object, context: Context): object
 }
 
-/** A field of a filter: its input, its checks, and which rows it selects. */
 export interface FilterField<Value> extends Omit<FieldOptions<Value, Model>, 'where'> {
   readonly type: InputType<AppTypes> | [InputType<AppTypes>]
   readonly rule: z.ZodType
@@ -42,7 +41,6 @@ const anything = z.any()
 const maxConditions = 20
 const maxDepth = 4
 
-/** The bounds of filters within filters. */
 export const filterBounds = { maxConditions, maxDepth }
 
 /** Declares the fields of a filter, by the type of their values: `t` of `builder.filter`. */
@@ -185,11 +183,9 @@ interface InnerOptions {
   readonly description: string
   readonly scope?: Scope | undefined
   readonly isScan: boolean
-  /** Which rows are selected, for those that the filters in a value select. */
   readonly combine: (selected: object[], context: Context) => object
 }
 
-/** A field whose value is a filter, or a list of filters. */
 function inner(filter: () => InnerFilter, isList: boolean, { combine, ...options }: InnerOptions): FilterField<object> {
   return {
     ...options,
@@ -219,4 +215,14 @@ export function filtersIn(value: unknown): object[] {
 export function withText<const Field extends string>(text: string, ...fields: readonly Field[]) {
   const contains = { contains: text, mode: 'insensitive' } as const
   return { OR: fields.map((field) => ({ [field]: contains }) as Readonly<Record<Field, typeof contains>>) }
+}
+
+/** Selects the rows whose field has the value. */
+export function equalTo<const Field extends string>(field: Field) {
+  return <Value>(value: Value) => ({ [field]: value }) as Readonly<Record<Field, Value>>
+}
+
+/** Selects the rows whose field has one of the values. */
+export function oneOf<const Field extends string>(field: Field) {
+  return <Value>(values: Value[]) => ({ [field]: { in: values } }) as Readonly<Record<Field, { in: Value[] }>>
 }

@@ -1,4 +1,4 @@
-import { invalidField, own, requireScope } from '@fusion-gateway/base'
+import { invalidField, ownValue, requireScope } from '@fusion-gateway/base'
 import { nullish, parseInput } from '@fusion-gateway/input'
 import type { Model } from '@fusion-gateway/prisma-trees'
 import SchemaBuilder, {
@@ -140,10 +140,9 @@ export class Filter<Values = FilterValues, M extends Model = Model> {
     }
   }
 
-  /** The fields that have a value. */
   private given(values: Values) {
     return [...this.fields].flatMap(([name, field]) => {
-      const value: unknown = own(values as object, name)
+      const value: unknown = ownValue(values as object, name)
       return value == null ? [] : [{ field, value }]
     })
   }

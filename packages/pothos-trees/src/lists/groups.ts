@@ -1,4 +1,4 @@
-import { invalidField, own } from '@fusion-gateway/base'
+import { invalidField, ownValue } from '@fusion-gateway/base'
 import type { Direction, Distribution, GroupKey, GroupNumber, RowGroup } from '@fusion-gateway/prisma-trees'
 import type { EnumRef } from '@pothos/core'
 import {
@@ -188,9 +188,9 @@ export function keyedGroups(t: StatsFields, { name, plural, by: keys, numbers, i
       const selected = selectedNumbers(info, numbers, sum?.field)
       const part = {
         of: 'groups' as const,
-        by: by.map((value) => (own(keys, value) as GroupKeyOptions).key),
+        by: by.map((value) => (ownValue(keys, value) as GroupKeyOptions).key),
         numbers: [...selected].map(([field, fractions]) => ({
-          of: (own(numbers, field) as GroupNumberOptions).of,
+          of: (ownValue(numbers, field) as GroupNumberOptions).of,
           fractions,
         })),
         order: {
@@ -243,7 +243,7 @@ function fieldsBelow(
   return (selection?.selections ?? []).flatMap((node) => {
     if (node.kind === Kind.FIELD) return [node]
     const inner =
-      node.kind === Kind.FRAGMENT_SPREAD ? own(info.fragments, node.name.value)?.selectionSet : node.selectionSet
+      node.kind === Kind.FRAGMENT_SPREAD ? ownValue(info.fragments, node.name.value)?.selectionSet : node.selectionSet
     return fieldsBelow(info, inner)
   })
 }

@@ -168,7 +168,6 @@ export function readListArguments(
   return { list, page, where: filter?.whereOf(values ?? {}, context) ?? {} }
 }
 
-/** The arguments of a list: `filter`, `orderBy` and `thenBy`, as far as clients may choose. */
 export function choiceArguments(t: Pick<Fields, 'arg'>, { plural, filter, order }: ListChoices): InputFieldMap {
   return {
     ...(filter && { filter: t.arg({ type: filter.type, description: `Selects ${plural}. All by default.` }) }),

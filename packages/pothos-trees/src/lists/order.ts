@@ -1,4 +1,4 @@
-import { own } from '@fusion-gateway/base'
+import { ownValue } from '@fusion-gateway/base'
 import type { Model } from '@fusion-gateway/prisma-trees'
 import { type Direction, type Order, type OrderBy, orderOf, type SortDirection } from '@fusion-gateway/prisma-trees'
 import SchemaBuilder, { type InputRef, type SchemaTypes } from '@pothos/core'
@@ -45,10 +45,7 @@ export interface ListOrder {
   readonly hasSeveral: boolean
   /** The order without an input, in words. */
   readonly defaultOrder: string
-  /**
-   * The order that a client asks for, or the default, and those of its ties, as Prisma Client takes them. A field that
-   * comes a second time has no effect.
-   */
+  /** The order that a client asks for, or the default, with those of its ties. Fields count once. */
   orderBy(first: GivenOrder | null | undefined, ties?: readonly GivenOrder[] | null): object[]
   /** The same, as positions in a list need it. */
   read(first: GivenOrder | null | undefined, ties?: readonly GivenOrder[] | null): Order
@@ -56,7 +53,6 @@ export interface ListOrder {
 
 type Builder = PothosSchemaTypes.SchemaBuilder<AppTypes>
 
-/** The enum of directions, which all orders of a schema share. */
 export const orderDirection = shared((builder) =>
   builder.enumType('OrderDirection', {
     description: 'The direction of an order.',
@@ -99,7 +95,7 @@ prototype.order = function order<M extends Model, Name extends string>(
       const unique = new Map<string, object>()
       for (const { field: name, direction } of [first ?? byDefault, ...(ties ?? [])]) {
         if (unique.has(name)) continue
-        const { orderBy } = own(fields, name as Name) as OrderField<M>
+        const { orderBy } = ownValue(fields, name as Name) as OrderField<M>
         unique.set(name, orderBy(direction === 'ASC' ? 'asc' : 'desc'))
       }
       return [...unique.values()]

@@ -1,5 +1,5 @@
 import type { FieldScope } from '@fusion-gateway/base'
-import { own } from '@fusion-gateway/base'
+import { ownValue } from '@fusion-gateway/base'
 import type { Model, RelatedRows } from '@fusion-gateway/prisma-trees'
 import {
   maxPageSize,
@@ -125,7 +125,7 @@ fields.prototype.relatedList = function relatedList(this: typeof fields.prototyp
       const { loaders } = context
       // Throws at once: a promise for each row that is rejected would take several times as long.
       const { list, page, rows, all, beyond } = readPage(nodeOf(info), () => args, context)
-      const key = String(own(parent, from))
+      const key = String(ownValue(parent, from))
       const hasBeyond = async (side: Side) => (await loaders.load(beyond[side](), key)).length > 0
       const count = () => loaders.countRelated(all(), key)
       const connect = (read: Rows) =>

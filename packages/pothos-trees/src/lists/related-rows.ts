@@ -1,4 +1,4 @@
-import { GatewayError, own } from '@fusion-gateway/base'
+import { GatewayError, ownValue } from '@fusion-gateway/base'
 import type { DataModel, Loaders, Model } from '@fusion-gateway/prisma-trees'
 import { oldestFirst, orderOf, type Relation, relationTo } from '@fusion-gateway/prisma-trees'
 import type { FieldNode, GraphQLFieldResolver, GraphQLResolveInfo } from 'graphql'
@@ -39,7 +39,7 @@ export function relatedRows(dataModel: DataModel, model: Model, name: string, se
   if (!field) throw new Error(`${model}.${name} is no relation between rows of an owner`)
   const { from } = field
   const relation = relationTo(field)
-  const query = own(select({}, {}, (declared) => declared).select, name) as RelationQuery | RelationQueryFunction
+  const query = ownValue(select({}, {}, (declared) => declared).select, name) as RelationQuery | RelationQueryFunction
   const asked: RelationQueryFunction = typeof query === 'function' ? query : () => query
   const isWhole = typeof query !== 'function' && Object.keys(query).length === 0
   const canBeWhole = isWhole || asked.isWholeWithoutArguments === true
@@ -54,7 +54,7 @@ export function relatedRows(dataModel: DataModel, model: Model, name: string, se
   })
 
   const resolve: GraphQLFieldResolver<unknown, Context> = (parent, args, context, info) => {
-    const key = own(parent as object, from) as string | null
+    const key = ownValue(parent as object, from) as string | null
     if (key === null) return null
     const isAsked = !isWhole && (!canBeWhole || Object.values(args).some((value) => value != null))
     const rows = context.loaders.load(isAsked ? restrict(nodeOf(info), () => args, context) : relation, key)
@@ -91,7 +91,6 @@ export function oncePerField<Args, Result>(read: (args: Args, context: Context) 
   }
 }
 
-/** Returns a function that returns what the work has returned, or throws what it has thrown. */
 function outcomeOf<Result>(work: () => Result): () => Result {
   try {
     const result = work()

@@ -1,18 +1,15 @@
-import { own } from '@fusion-gateway/base'
+import { ownValue } from '@fusion-gateway/base'
 import type { Model } from '@fusion-gateway/prisma-trees'
 import { isObjectType, Kind, type ValueNode } from 'graphql'
 import { metadataOf } from '../field-metadata.ts'
-import { allFields, isRow, modelOf, type SelectedField, type Selection, type Values } from './selection.ts'
+import { isRow, modelOf, type SelectedField, type Selection, type Values } from './selection.ts'
 
 /** What the response to a query or subscription depends on. */
 export interface Dependencies {
   readonly models: ReadonlySet<Model>
   /** The fields whose values can change without a change of a row that is in the log: `Profile.syncedAt`. */
   readonly unlogged: readonly string[]
-  /**
-   * The ids of the rows that it starts from, if it reads only these and rows that belong to them. Undefined: it may
-   * depend on any row of the models.
-   */
+  /** The ids of the rows that it starts from, if it reads only what belongs to them; otherwise undefined. */
   idsOf(variables: Values): readonly string[] | undefined
 }
 
@@ -31,13 +28,13 @@ export interface LoggedModels {
  * too.
  */
 export function dependenciesOf(
-  { fields }: Selection,
+  { fields, all }: Selection,
   { models: logged, related = logged }: LoggedModels,
 ): Dependencies {
   const models = new Set<Model>()
   const unlogged = new Set<string>()
   let isBelowRoots = true
-  for (const { parent, field, type, node } of allFields(fields)) {
+  for (const { parent, field, type, node } of all) {
     const { root, relation, models: others, isUnlogged } = metadataOf(field)
     const isRoot = parent.name === 'Query' || parent.name === 'Subscription'
     // An abstract type does not say whose rows they are.
@@ -82,7 +79,7 @@ function rootIds({ field, node }: SelectedField): ((variables: Values) => readon
 /** The texts of an argument: of an id, or of a list of ids. Undefined if they are not known, as with a default. */
 function textsOf(value: ValueNode, variables: Values): readonly string[] | undefined {
   if (value.kind === Kind.VARIABLE) {
-    const sent = own(variables, value.name.value)
+    const sent = ownValue(variables, value.name.value)
     const list = Array.isArray(sent) ? sent : [sent]
     return list.every((id) => typeof id === 'string' || typeof id === 'number') ? list.map(String) : undefined
   }

@@ -7,15 +7,14 @@ import {
   getVariableValues,
   type OperationDefinitionNode,
 } from 'graphql'
-import { metadataOf } from '../field-metadata.ts'
 import type { Context } from '../types.ts'
 import { createPlanner } from './planner.ts'
-import { allFields, readSelection } from './selection.ts'
+import { readSelection, type Selection } from './selection.ts'
 
 /** What is known of an operation before it runs: its plans, and the scopes of its fields. */
 interface PlannedOperation {
   readonly planFor: ReturnType<typeof createPlanner>
-  readonly scopes: ReadonlySet<string>
+  readonly scopes: Selection['scopes']
 }
 
 /** Servers keep the documents that they have parsed, so an operation that repeats is read once. */
@@ -54,12 +53,7 @@ function plannedOperation(
   const known = ofSchema.get(operation)
   if (known) return known
   const selection = readSelection(schema, document, operation)
-  const scopes = new Set<string>()
-  for (const { field } of allFields(selection.fields)) {
-    const { scope } = metadataOf(field)
-    if (scope !== undefined && scope !== 'inherited') scopes.add(scope)
-  }
-  const planned = { planFor: createPlanner(selection), scopes }
+  const planned = { planFor: createPlanner(selection), scopes: selection.scopes }
   ofSchema.set(operation, planned)
   return planned
 }

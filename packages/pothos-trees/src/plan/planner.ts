@@ -1,9 +1,9 @@
-import { own } from '@fusion-gateway/base'
+import { ownValue } from '@fusion-gateway/base'
 import { type Branch, type Model, noBranches, type ReadPlan, type Relation } from '@fusion-gateway/prisma-trees'
 import { getArgumentValues } from 'graphql'
 import { metadataOf } from '../field-metadata.ts'
 import type { Context } from '../types.ts'
-import { allFields, isIncluded, isRow, modelOf, type SelectedField, type Selection, type Values } from './selection.ts'
+import { isIncluded, isRow, modelOf, type SelectedField, type Selection, type Values } from './selection.ts'
 
 /**
  * The most relations in the plans of an operation. Other root fields are read level by level. It bounds the statements
@@ -11,10 +11,7 @@ import { allFields, isIncluded, isRow, modelOf, type SelectedField, type Selecti
  */
 const maxBranches = 24
 
-/**
- * With more variables than this in `@skip` and `@include`, nothing is planned, because each combination has its own
- * plan.
- */
+/** With more variables in `@skip` and `@include`, nothing is planned: each combination has its own plan. */
 const maxVariables = 3
 
 /**
@@ -26,13 +23,9 @@ const maxVariables = 3
  *
  * @returns the plan for coerced variables
  */
-export function createPlanner({ fields }: Selection): (variables: Values, context: Context) => ReadPlan {
-  const variables = new Set<string>()
-  let hasNestedLists = false
-  for (const field of allFields(fields)) {
-    for (const { variable } of field.conditions) if (variable !== undefined) variables.add(variable)
-    hasNestedLists ||= isRestricted(field)
-  }
+export function createPlanner({ fields, all }: Selection): (variables: Values, context: Context) => ReadPlan {
+  const variables = new Set(all.flatMap(({ conditions }) => conditions.flatMap(({ variable }) => variable ?? [])))
+  const hasNestedLists = all.some(isRestricted)
   const kept = new Map<string, { readonly fieldsOf: FieldsOf; plan: ReadPlan | undefined }>()
 
   function planBranches(values: Values, fieldsOf: FieldsOf, context: Context): ReadPlan {
@@ -44,7 +37,7 @@ export function createPlanner({ fields }: Selection): (variables: Values, contex
     if (variables.size > maxVariables) {
       return { fieldsOf: planFields(fields, values), branchesOf: () => noBranches }
     }
-    const key = [...variables].map((name) => own(values, name)).join()
+    const key = [...variables].map((name) => ownValue(values, name)).join()
     const known = kept.get(key) ?? { fieldsOf: planFields(fields, values), plan: undefined }
     kept.set(key, known)
     if (hasNestedLists) return planBranches(values, known.fieldsOf, context)

@@ -1,4 +1,4 @@
-import { own } from '@fusion-gateway/base'
+import { ownValue, type Scope } from '@fusion-gateway/base'
 import type { Model } from '@fusion-gateway/prisma-trees'
 import {
   type DirectiveNode,
@@ -18,12 +18,12 @@ import {
   type OperationDefinitionNode,
   type SelectionSetNode,
 } from 'graphql'
+import { scopeOf } from '../field-metadata.ts'
 
 /** The values of variables, by their names. */
 export type Values = Readonly<Record<string, unknown>>
 
 export interface SelectedField {
-  /** The type that has the field. */
   readonly parent: GraphQLObjectType | GraphQLInterfaceType
   /** The key in the response: the alias or the name. */
   readonly key: string
@@ -39,7 +39,7 @@ export interface SelectedField {
 /** A field is selected if the variable has the value, or the literal is true. */
 export interface Condition {
   readonly variable?: string
-  readonly is: boolean
+  readonly value: boolean
 }
 
 /**
@@ -47,6 +47,8 @@ export interface Condition {
  */
 export interface Selection {
   readonly fields: readonly SelectedField[]
+  readonly all: readonly SelectedField[]
+  readonly scopes: ReadonlySet<Scope>
   readonly size: number
   readonly hasDirectives: boolean
 }
@@ -74,7 +76,9 @@ export function readSelection(
     return selections.flatMap((selection): SelectedField[] => {
       hasDirectives ||= hasAny(selection.directives)
       // Fields below the same fragments share their conditions.
-      const added = conditionsOf(selection.directives).filter((condition) => !includesCondition(around, condition))
+      const added = conditionsOf(selection.directives).filter(
+        (added) => !around.some(({ variable, value }) => variable === added.variable && value === added.value),
+      )
       const conditions = added.length > 0 ? [...around, ...added] : around
       if (selection.kind === Kind.FIELD) return readField(type, selection, conditions)
       const { typeCondition, selectionSet } =
@@ -93,7 +97,7 @@ export function readSelection(
   ): SelectedField[] {
     size += 1
     if (!isObjectType(parent) && !isInterfaceType(parent)) return []
-    const field = own(parent.getFields(), node.name.value)
+    const field = ownValue(parent.getFields(), node.name.value)
     if (!field) return []
     const type = getNamedType(field.type)
     const selections = node.selectionSet ? read(type, node.selectionSet, none) : []
@@ -102,12 +106,14 @@ export function readSelection(
   }
 
   const fields = read(schema.getRootType(operation.operation) ?? undefined, operation.selectionSet, none)
-  return { fields, size, hasDirectives }
+  const all = [...allFields(fields)]
+  const scopes = new Set(all.flatMap(({ field }) => scopeOf(field) ?? []))
+  return { fields, all, scopes, size, hasDirectives }
 }
 
 /** Whether fields with these conditions are in the response, for the values of the variables. */
 export function isIncluded(conditions: readonly Condition[], values: Values): boolean {
-  return conditions.every(({ variable, is }) => (variable === undefined ? is : own(values, variable) === is))
+  return conditions.every(({ variable, value }) => (variable ? ownValue(values, variable) === value : value))
 }
 
 const modelKey = 'pothosPrismaModel'
@@ -124,8 +130,7 @@ export function isRow(type: GraphQLNamedOutputType): boolean {
   return isObjectType(type) && type.getInterfaces().some(({ name }) => name === 'Node')
 }
 
-/** Every selected field, at all depths. */
-export function* allFields(fields: readonly SelectedField[]): Generator<SelectedField> {
+function* allFields(fields: readonly SelectedField[]): Generator<SelectedField> {
   for (const field of fields) {
     yield field
     yield* allFields(field.selections)
@@ -134,18 +139,14 @@ export function* allFields(fields: readonly SelectedField[]): Generator<Selected
 
 const none: readonly Condition[] = []
 
-export function conditionsOf(directives: readonly DirectiveNode[] = []): Condition[] {
+function conditionsOf(directives: readonly DirectiveNode[] = []): Condition[] {
   return directives.flatMap(({ name, arguments: [argument] = [] }): Condition[] => {
     if (name.value !== 'skip' && name.value !== 'include') return []
     const wanted = name.value === 'include'
-    if (argument?.value.kind === Kind.VARIABLE) return [{ variable: argument.value.name.value, is: wanted }]
+    if (argument?.value.kind === Kind.VARIABLE) return [{ variable: argument.value.name.value, value: wanted }]
     const literal = argument?.value.kind === Kind.BOOLEAN && argument.value.value
-    return [{ is: literal === wanted }]
+    return [{ value: literal === wanted }]
   })
-}
-
-function includesCondition(conditions: readonly Condition[], { variable, is }: Condition): boolean {
-  return conditions.some((known) => known.variable === variable && known.is === is)
 }
 
 function hasAny(list: readonly unknown[] | undefined): boolean {

@@ -1,4 +1,4 @@
-import { own } from '@fusion-gateway/base'
+import { ownValue } from '@fusion-gateway/base'
 import { type GraphQLField, type GraphQLSchema, isInterfaceType, isObjectType } from 'graphql'
 
 /**
@@ -23,11 +23,10 @@ export function fieldNamed(schema: GraphQLSchema, name: string): GraphQLField<un
   const [typeName = '', fieldName = '', ...rest] = name.split('.')
   const type = schema.getType(typeName)
   return rest.length === 0 && (isObjectType(type) || isInterfaceType(type))
-    ? own(type.getFields(), fieldName)
+    ? ownValue(type.getFields(), fieldName)
     : undefined
 }
 
-/** The reasons of all deprecated fields, by their names. */
 export function deprecatedFields(schema: GraphQLSchema): Map<string, string> {
   const types = Object.values(schema.getTypeMap()).filter((type) => isObjectType(type) || isInterfaceType(type))
   return new Map(

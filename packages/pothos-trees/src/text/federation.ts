@@ -1,4 +1,4 @@
-import { type GatewayError, invalidField, own } from '@fusion-gateway/base'
+import { type GatewayError, invalidField, ownValue } from '@fusion-gateway/base'
 import { maxPageSize } from '@fusion-gateway/prisma-trees'
 import { getTypeBrand } from '@pothos/core'
 import {
@@ -61,7 +61,7 @@ export function printSubgraph(schema: GraphQLSchema, entities: Entities): string
   const text = printSortedSchema(composed, {
     type({ name }) {
       if (name === 'PageInfo') return ['@shareable']
-      return keysOf(own(entities, name)).map((key) => `@key(fields: "${key.join(' ')}")`)
+      return keysOf(ownValue(entities, name)).map((key) => `@key(fields: "${key.join(' ')}")`)
     },
     field: (field, parent) => [...nullability.field(field, parent), ...costDirectives(field, parent)],
   })
@@ -71,7 +71,6 @@ export function printSubgraph(schema: GraphQLSchema, entities: Entities): string
 /** Apollo's composition does not know the directive, so routers leave the check to the subgraph. */
 const oneOf = /(?<=^input \w+) @oneOf(?= \{$)/gm
 
-/** The fields of all keys of a type. */
 function keysOf(others: readonly EntityKey[] | undefined): readonly (readonly string[])[] {
   return others ? [['id'], ...others.map(({ fields }) => fields)] : []
 }
@@ -103,7 +102,6 @@ function costDirectives(field: GraphQLField<unknown, unknown>, parent: GraphQLOb
 
 type Fields = GraphQLFieldConfigMap<unknown, Context>
 
-/** The same schema with other fields of Query. */
 function withQuery(schema: GraphQLSchema, change: (fields: Fields) => Fields): GraphQLSchema {
   const { types, query: old, ...config } = schema.toConfig()
   const { fields, ...query } = (old as GraphQLObjectType).toConfig()
@@ -237,12 +235,12 @@ interface Reference {
 /** Reads a reference. Returns what is wrong with it if it has no known type or key. */
 function readReference(entities: Entities, representation: unknown): Reference | string {
   const values = representation as Readonly<Record<string, unknown>> | null
-  const typename = own(values, '__typename')
-  const keys = typeof typename === 'string' ? own(entities, typename) : undefined
+  const typename = ownValue(values, '__typename')
+  const keys = typeof typename === 'string' ? ownValue(entities, typename) : undefined
   if (!keys) return `must have one of these as __typename: ${Object.keys(entities).join(', ')}`
   for (const key of [undefined, ...keys]) {
     const fields = key?.fields ?? ['id']
-    const given = fields.map((field) => [field, own(values, field)] as const)
+    const given = fields.map((field) => [field, ownValue(values, field)] as const)
     if (given.every(([, value]) => typeof value === 'string' || Number.isSafeInteger(value))) {
       const texts = Object.fromEntries(given.map(([field, value]) => [field, String(value)]))
       return { typename: typename as string, key, values: texts }

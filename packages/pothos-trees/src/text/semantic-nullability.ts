@@ -1,4 +1,4 @@
-import { own } from '@fusion-gateway/base'
+import { ownValue } from '@fusion-gateway/base'
 import {
   DirectiveLocation,
   GraphQLDirective,
@@ -16,7 +16,7 @@ import {
   parse,
   printSchema,
 } from 'graphql'
-import { metadataOf } from '../field-metadata.ts'
+import { metadataOf, scopeOf } from '../field-metadata.ts'
 
 /**
  * Says that a field is null only if an error has its path. Clients with such a notion of errors generate a type without
@@ -70,9 +70,8 @@ export const nullability: DirectivesOf = {
 /** The directives of the schema that clients get. A router of a supergraph would enforce `@requiresScopes` itself. */
 const described: DirectivesOf = {
   field(field, parent) {
-    const { scope } = metadataOf(field)
-    const scopes =
-      scope === undefined || scope === 'inherited' ? [] : [`@${requiresScopes.name}(scopes: [["${scope}"]])`]
+    const scope = scopeOf(field)
+    const scopes = scope === undefined ? [] : [`@${requiresScopes.name}(scopes: [["${scope}"]])`]
     return [...nullability.field(field, parent), ...scopes]
   },
 }
@@ -95,7 +94,7 @@ export function printSortedSchema(
       name,
       type: { loc },
     } of definition.fields ?? []) {
-      const field = own(fields, name.value)
+      const field = ownValue(fields, name.value)
       if (loc && field) added.push({ at: loc.end, directives: ofField(field, type) })
     }
   }

@@ -1,5 +1,12 @@
-import type { FieldScope } from '@fusion-gateway/base'
-import { type FieldError, type FieldErrorCode, GatewayError, invalidInput, own } from '@fusion-gateway/base'
+import {
+  type FieldError,
+  type FieldErrorCode,
+  type FieldScope,
+  GatewayError,
+  invalidInput,
+  isObject,
+  ownValue,
+} from '@fusion-gateway/base'
 import SchemaBuilder, {
   type InputFieldMap,
   type InputRef,
@@ -13,7 +20,6 @@ import type { FieldCost, FieldMetadata } from '../field-metadata.ts'
 import { type AppTypes, type Context, shared } from '../types.ts'
 import { writeIn } from './write-in.ts'
 
-/** Declares the fields of an input type. */
 export type InputFields = PothosSchemaTypes.InputFieldBuilder<AppTypes, 'InputObject'>
 
 /** Declares the fields of a payload, whose parent is what the mutation has written. */
@@ -141,7 +147,6 @@ export interface Payload<Result> {
   readonly current?: unknown
 }
 
-/** The payload of a rejected input. */
 export function rejected({ fields, current }: GatewayError, toField = (field: string) => field): Payload<never> {
   const userErrors = fields.map(({ field, ...error }) => ({ field: toField(field), ...error }))
   return { result: null, userErrors, current }
@@ -155,7 +160,6 @@ export const inputWithId = (resource: string) => (t: InputFields) => ({
 /** The restriction of a mutation to a row that has not changed since the client has read it. */
 export const ifUnchanged: Restrictions = { fields: ['expectedUpdatedAt'] }
 
-/** The field of an input with this restriction. */
 export const expectedUpdatedAt = (resource: string) => (t: InputFields) => ({
   expectedUpdatedAt: t.field({
     type: 'DateTime',
@@ -267,10 +271,11 @@ function requireRestrictions(
       for (const [index, item] of value.entries())
         check([...path, String(index)], item, node?.kind === Kind.LIST ? node.values[index] : node)
     } else
-      for (const name of namesIn(value, node)) check([...path, name], own(value as object, name), fieldOf(node, name))
+      for (const name of namesIn(value, node))
+        check([...path, name], ownValue(value as object, name), fieldOf(node, name))
   }
 
-  for (const name of [...fields, ...nullable]) check([name], own(input, name), fieldOf(argument, name))
+  for (const name of [...fields, ...nullable]) check([name], ownValue(input, name), fieldOf(argument, name))
   if (errors.length > 0) throw invalidInput(errors)
 }
 
@@ -297,7 +302,7 @@ export function withNulls<Input>(
 /** The fields of an object that have a value, or a variable in the document. */
 function namesIn(value: unknown, node: ValueNode | undefined): ReadonlySet<string> {
   const named = node?.kind === Kind.OBJECT ? node.fields.map(({ name }) => name.value) : []
-  const given = typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.keys(value) : []
+  const given = isObject(value) ? Object.keys(value) : []
   return new Set([...named, ...given])
 }
 

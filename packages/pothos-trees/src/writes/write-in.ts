@@ -12,7 +12,7 @@ export async function writeIn<Result>(
   write: (context: Context) => Promise<Result>,
 ): Promise<Result> {
   const { sql, loaders, within } = context
-  const run = (own: Sql) => write(own === sql ? context : { ...context, ...within(own) })
+  const run = (sqlOfWrite: Sql) => write(sqlOfWrite === sql ? context : { ...context, ...within(sqlOfWrite) })
   try {
     return await (transaction ? sql.transact(run) : sql.attempt(run))
   } finally {

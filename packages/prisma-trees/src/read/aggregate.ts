@@ -39,7 +39,6 @@ export type Group<M extends Model, A extends { readonly by: unknown }> = Pick<
 > &
   Numbers<OperationsOf<M>['groupBy']['result'][number], A>
 
-/** The arguments of `aggregate` or, with `by`, of `groupBy`. */
 export interface AggregateArguments
   extends Partial<Record<Name, true | Readonly<Record<string, boolean | undefined>>>> {
   readonly where?: object | undefined
@@ -59,10 +58,10 @@ interface Value {
  *
  * @throws Error for an argument that is not supported, or groups without `take`, because an owner can have any number
  */
-export function aggregateText(model: DataModel, of: Model, owned: Ownership, args: AggregateArguments) {
-  const table = model(of)
+export function aggregateText(model: DataModel, modelName: Model, owned: Ownership, args: AggregateArguments) {
+  const table = model(modelName)
   const { by, where = {}, orderBy = [], take, ...numbers } = args
-  const what = `${by === undefined ? 'aggregate' : 'groupBy'} of ${of}`
+  const what = `${by === undefined ? 'aggregate' : 'groupBy'} of ${modelName}`
   const names = Object.keys(functions) as Name[]
   requireNames(numbers, names, what)
   const groups = [by ?? []].flat().map((field) => ({ path: [field], ...fieldValue(table, field) }))
@@ -74,7 +73,7 @@ export function aggregateText(model: DataModel, of: Model, owned: Ownership, arg
   })
   const values = [...groups, ...selected]
   const listOf = (of: readonly Value[]) => of.map(({ expression }) => expression).join(', ')
-  const { parts, parameters, parameter } = createClause(model, of, owned, where)
+  const { parts, parameters, parameter } = createClause(model, modelName, owned, where)
   let text = `SELECT ${listOf(values)} FROM "${table.name}" WHERE ${parts.join(' AND ')}`
   if (by !== undefined) {
     if (take === undefined || groups.length === 0) throw new Error(`${what} needs the arguments \`by\` and \`take\``)

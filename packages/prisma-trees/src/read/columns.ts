@@ -83,7 +83,6 @@ interface Selection {
   readonly times?: 'dates' | 'texts'
 }
 
-/** Selects columns of a table. */
 export function selectColumns(
   table: Table,
   { isSelected = () => true, times = 'dates' }: Selection = {},

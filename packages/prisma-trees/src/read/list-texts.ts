@@ -11,10 +11,10 @@ import { type Clause, createClause, traitsOf } from './where.ts'
  *
  * @param columns the list for SELECT
  */
-export function pageText(model: DataModel, of: Model, columns: string, owned: Ownership, request: ListRequest) {
-  const table = model(of)
-  const clause = createClause(model, of, owned, request.where)
-  const [ofOwner, conditions] = [owned.conditionOn(of), clause.parts.slice(1)]
+export function pageText(model: DataModel, modelName: Model, columns: string, owned: Ownership, request: ListRequest) {
+  const table = model(modelName)
+  const clause = createClause(model, modelName, owned, request.where)
+  const [ofOwner, conditions] = [owned.conditionOn(modelName), clause.parts.slice(1)]
   const positions = positionParts(clause, table, request)
   const limit = `$${clause.parameters.length + 1}::integer`
   const parameters = [...clause.parameters, String(request.limit)]
@@ -23,7 +23,7 @@ export function pageText(model: DataModel, of: Model, columns: string, owned: Ow
   // The planner estimates from the inner limit, which is a constant. The outer limit is a parameter, so that the text
   // is the same for every page size. Without the inner limit PostgreSQL would plan the statement again each time.
   const page = from([...clause.parts, ...positions], maxLimit)
-  if (!isFoundNearby(model, of, request))
+  if (!isFoundNearby(model, modelName, request))
     return { text: `SELECT ${columns} FROM (${page}) AS page LIMIT ${limit}`, parameters }
   const isComplete = `((SELECT count(*) FROM found) >= ${limit} OR (SELECT count(*) FROM nearby) < ${maxNearby})`
   const text =
@@ -42,8 +42,8 @@ const maxNearby = 1_000
  * index of texts would return all the rows that have it. PostgreSQL knows which texts are frequent only while its
  * statistics are right.
  */
-function isFoundNearby(model: DataModel, of: Model, { where, order }: ListRequest): boolean {
-  const { hasSearchedText, readsRelations, isComposed } = traitsOf(model, of, where)
+function isFoundNearby(model: DataModel, modelName: Model, { where, order }: ListRequest): boolean {
+  const { hasSearchedText, readsRelations, isComposed } = traitsOf(model, modelName, where)
   return order.ties === undefined && hasSearchedText && !readsRelations && !isComposed
 }
 
@@ -63,7 +63,6 @@ function sortKeysOf({ columnOf }: Table, { order, direction }: Pick<Window, 'ord
   }))
 }
 
-/** The expressions of ORDER BY. */
 export function sortingOf(table: Table, window: Pick<Window, 'order' | 'direction'>): string {
   const keys = sortKeysOf(table, window).map(({ expression, direction }) => `${expression} ${direction}`)
   const hasId = table.columns.some(({ field }) => field === 'id')
@@ -94,18 +93,18 @@ export function positionParts({ parameter }: Clause, table: Table, window: Omit<
 }
 
 /** The statement that counts the rows that are selected. */
-export function countText(model: DataModel, of: Model, owned: Ownership, where: object) {
-  const clause = createClause(model, of, owned, where)
-  const text = `SELECT count(*) FROM "${model(of).name}" WHERE ${clause.parts.join(' AND ')}`
+export function countText(model: DataModel, modelName: Model, owned: Ownership, where: object) {
+  const clause = createClause(model, modelName, owned, where)
+  const text = `SELECT count(*) FROM "${model(modelName).name}" WHERE ${clause.parts.join(' AND ')}`
   return { text, parameters: clause.parameters }
 }
 
 /** The statement that counts the rows for each value of a field, the most frequent ones first. */
-export function countByText(model: DataModel, of: Model, owned: Ownership, field: string) {
-  const { name, columnOf } = model(of)
+export function countByText(model: DataModel, modelName: Model, owned: Ownership, field: string) {
+  const { name, columnOf } = model(modelName)
   const { column } = columnOf(field)
   const text =
-    `SELECT "${column}"::text, count(*) FROM "${name}" WHERE ${owned.conditionOn(of)} ` +
+    `SELECT "${column}"::text, count(*) FROM "${name}" WHERE ${owned.conditionOn(modelName)} ` +
     `GROUP BY "${column}" ORDER BY 2 DESC, 1`
   return { text, parameters: owned.parameters }
 }

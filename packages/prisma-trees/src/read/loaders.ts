@@ -32,7 +32,6 @@ export interface Loaders {
   countRelated(relation: Relation, key: string): Promise<number>
   /** Reads rows in the terms of Prisma Client, with one statement. They are no rows of the plan of the request. */
   find(model: Model, args: ReadArguments): Promise<Record<string, unknown>[]>
-  /** The list that arguments of Prisma Client ask for. */
   requestOf(model: Model, args: ReadArguments): ListRequest
   /** Reads rows of a list, with one statement. */
   list<M extends Model>(model: M, request: ListRequest): Promise<SelectedRow<M>[]>
@@ -47,19 +46,13 @@ export interface Loaders {
    * texts of other owners.
    */
   estimate(model: Model, where: object): Promise<number | null>
-  /**
-   * Returns a function that reads parts of the statistics of the rows that are selected. Parts of one turn of
-   * the event loop are one statement.
-   */
+  /** Reads parts of the statistics of the selected rows: those of one turn of the event loop at once. */
   stats(model: Model, where: object): <Part extends StatsPart>(part: Part) => Promise<StatsResult<Part>>
   /** Counts the rows for each value of a field, with one statement. */
   countBy(model: Model, field: string): Promise<readonly ValueCount[]>
   /** Makes later reads return only the id and the fields of the plan. Before this call, rows have all fields. */
   follow(plan: ReadPlan): void
-  /**
-   * The same reads for a root field. They also read the relations that the plan has below the field, with the same
-   * statement.
-   */
+  /** The reads of a root field, with the relations that the plan has below it. */
   at(rootField: object): Loaders
   /** Forgets every row read so far. Called after a write. */
   clearAll(): void
@@ -81,11 +74,9 @@ export interface Excess {
   readonly cause?: unknown
 }
 
-/** Limits on the reads of a request. */
 export interface ReadLimits {
   /** Queues searches and counts. By default they start at once, like those below. */
   readonly search: Queued
-  /** Queues reads of many long JSON objects. */
   readonly objects: Queued
   /** The models whose rows have long JSON objects. By default none. */
   readonly longModels: ReadonlySet<Model>
@@ -108,15 +99,12 @@ const noLimits: ReadLimits = {
 /** Reads of more rows are queued if the rows have long JSON objects. */
 const maxObjects = 16
 
-/**
- * What a DataLoader remembers, by key. A plan puts values there, without a promise for each of hundreds of rows, as
- * `prime` would make; what is loaded are promises.
- */
+/** What a DataLoader remembers, by key: promises of loads, and values of plans, which need none. */
 type Cache = Map<string, unknown>
 
 /** Creates the reads of one request: a DataLoader for each relation that is loaded. */
-export function createLoaders(sql: Sql, reads: Reads, owner: Owner, given: Partial<ReadLimits> = {}): Loaders {
-  return new LoadersBelow(new RequestReads(sql, reads, owner, { ...noLimits, ...given }), noBranches)
+export function createLoaders(sql: Sql, reads: Reads, owner: Owner, limits: Partial<ReadLimits> = {}): Loaders {
+  return new LoadersBelow(new RequestReads(sql, reads, owner, { ...noLimits, ...limits }), noBranches)
 }
 
 /** What a request reads, and what it has read. Requests are many, so it is one object, and its maps are made late. */
@@ -145,7 +133,6 @@ class RequestReads {
     return this.restrictTo
   }
 
-  /** Sends a read of the owner's rows. */
   send<Result>(read: (reads: Reads, sql: Sql, owner: Owner) => Promise<Result>): Promise<Result> {
     return read(this.reads, this.sql, this.owner)
   }
@@ -217,14 +204,12 @@ class RequestReads {
     return cache
   }
 
-  /** Primes the DataLoader of a relation with the rows that a plan has read. */
   prime({ relation, keys, rows }: Level): void {
     const cache = this.cacheOf(relation)
     const valueFor = grouped(relation, rows)
     for (const key of keys) if (!cache.has(key)) cache.set(key, valueFor(key))
   }
 
-  /** Reads a relation for keys, and the branches below. */
   async readAll(relation: Relation, branches: readonly Branch[], keys: readonly string[]): Promise<unknown[]> {
     // No statement is sent for a key that no row can have.
     const possible = keys.filter(isPossibleId)
@@ -386,7 +371,6 @@ function isLong({ ties }: Order, traits: readonly Traits[]): boolean {
   return ties !== undefined || traits.some(({ isSearch }) => isSearch)
 }
 
-/** What a relation returns for a key, from the rows that were read. */
 function grouped({ kind, by }: Relation, rows: readonly Record<string, unknown>[]): (key: string) => unknown {
   if (kind === 'one') {
     const byKey = new Map<unknown, unknown>()

@@ -29,7 +29,6 @@ export function rowsOfRelation(relation: Relation): RelatedRows | undefined {
 
 const all = {}
 
-/** Which rows of a relation are read. */
 export function whereOfRelation(relation: Relation): object {
   return rowsOfRelation(relation)?.where ?? all
 }

@@ -7,23 +7,18 @@ export const opposite = (direction: Direction): Direction => (direction === 'ASC
 
 /** The order of the rows of a list. The database has an index on the same expression. */
 export interface Order {
-  /**
-   * The orders of the rows that are equal in this one. They need no index. Rows that are equal in all are ordered by
-   * id.
-   */
+  /** The orders of rows that are equal in this one, without an index. In the end rows are ordered by id. */
   readonly ties?: readonly Order[]
   readonly direction: Direction
   readonly field: string
   readonly sqlType: string
   /** The expression to compare, given the column of the field. It is never null. */
   expression(column: string): string
-  /** The value of a row, as text. */
   textOf(row: Readonly<Record<string, unknown>>): string
   /** The parameter for such a text; undefined if no row can have it. */
   parameterOf(text: string): string | undefined
 }
 
-/** The order of the rows of a model, as Prisma Client takes it. */
 export type OrderBy<M extends Model = Model> = NonNullable<OperationsOf<M>['findMany']['args']['orderBy']>
 
 /** How to order by a field, as Prisma Client takes it. */
@@ -38,11 +33,11 @@ export type SortDirection = 'asc' | 'desc'
  *
  * @throws Error for an order that no list can be paged in
  */
-export function orderOf(model: DataModel, of: Model, orderBy: object): Order {
+export function orderOf(model: DataModel, modelName: Model, orderBy: object): Order {
   const orders = [orderBy]
     .flat()
     .flatMap((fields) => Object.entries(fields))
-    .flatMap(([field, sort]) => (sort === undefined ? [] : [orderByField(model(of), field, sort)]))
+    .flatMap(([field, sort]) => (sort === undefined ? [] : [orderByField(model(modelName), field, sort)]))
   const last = orders.at(-1)
   const isById = last?.field === 'id' && last.direction === orders[0]?.direction
   const [first, ...ties] = isById && orders.length > 1 ? orders.slice(0, -1) : orders
@@ -66,7 +61,6 @@ function orderByField(table: Table, field: string, sort: unknown): Order {
   )
 }
 
-/** The order by a time. */
 export function byTime(field: string, direction: Direction): Order {
   return {
     direction,
@@ -81,7 +75,6 @@ export function byTime(field: string, direction: Direction): Order {
   }
 }
 
-/** The order by the values of a column, as texts. */
 function byColumn(field: string, direction: Direction, sqlType: string): Order {
   return {
     direction,

@@ -11,9 +11,7 @@ export interface Owner {
 
 /** The condition that every statement has on the rows that it reads. */
 export interface Ownership {
-  /** The first parameters of the statement. */
   readonly parameters: readonly Parameter[]
-  /** The condition on the rows of a model. */
   conditionOn(model: Model): string
 }
 
@@ -22,15 +20,15 @@ export interface Ownership {
  * by its `user_id`, and a profile by its account. A row without such a foreign key, such as a job, belongs to no user.
  */
 export function createOwnerships(model: DataModel): (owner: Owner) => Ownership {
-  const conditionOn = (of: Model) => `"${model(of).owner}" = $1`
+  const conditionOn = (modelName: Model) => `"${model(modelName).owner}" = $1`
 
   /** @param path the models from which foreign keys have led here. They can lead back: from a comment to a comment */
-  function conditionWithin(root: Model, of: Model, path: readonly Model[] = []): string {
-    if (of === root) return `${conditionOn(of)} AND "id" = $2`
-    const along = [...path, of]
-    const parts = model(of).parents.flatMap(({ model: parent, field }) => {
+  function conditionWithin(root: Model, modelName: Model, path: readonly Model[] = []): string {
+    if (modelName === root) return `${conditionOn(modelName)} AND "id" = $2`
+    const along = [...path, modelName]
+    const parts = model(modelName).parents.flatMap(({ model: parent, field }) => {
       if (!belongsTo(root, parent, along)) return []
-      const { column } = model(of).columnOf(field)
+      const { column } = model(modelName).columnOf(field)
       // An array makes PostgreSQL use the index on the foreign key.
       return parent === root
         ? [`"${column}" = $2`]
@@ -38,12 +36,15 @@ export function createOwnerships(model: DataModel): (owner: Owner) => Ownership 
             `"${column}" = ANY (ARRAY(SELECT "id" FROM "${model(parent).name}" WHERE ${conditionWithin(root, parent, along)}))`,
           ]
     })
-    return [conditionOn(of), ...(parts.length > 0 ? parts : ['$2::text IS NULL'])].join(' AND ')
+    return [conditionOn(modelName), ...(parts.length > 0 ? parts : ['$2::text IS NULL'])].join(' AND ')
   }
 
-  function belongsTo(root: Model, of: Model, path: readonly Model[]): boolean {
-    if (path.includes(of)) return false
-    return of === root || model(of).parents.some((parent) => belongsTo(root, parent.model, [...path, of]))
+  function belongsTo(root: Model, modelName: Model, path: readonly Model[]): boolean {
+    if (path.includes(modelName)) return false
+    return (
+      modelName === root ||
+      model(modelName).parents.some((parent) => belongsTo(root, parent.model, [...path, modelName]))
+    )
   }
 
   return ({ id, within }) =>

@@ -30,7 +30,6 @@ export interface Window {
   readonly limit: number
 }
 
-/** The rows to read of a list. */
 export interface ListRequest extends Window {
   /** Which rows the list has, as Prisma Client takes it (where.ts). */
   readonly where: object

@@ -31,10 +31,7 @@ interface ReadOptions {
   readonly branches?: readonly Branch[]
   /** Texts by default, such as `2026-01-31T08:00:00.000Z`, because most times are only passed on. */
   readonly times?: Times
-  /**
-   * Called with the length of a tree, or of rows that have JSON objects, before they are decoded. If it throws, the
-   * read fails.
-   */
+  /** Called with the length of rows before they are decoded, if it can be great. May throw. */
   readonly onReceived?: (length: number) => void
 }
 
@@ -42,17 +39,12 @@ type Times = 'dates' | 'texts'
 
 const ignore = () => undefined
 
-/** How many rows have a value. */
 export interface ValueCount {
   readonly value: string
   readonly count: number
 }
 
-/**
- * Creates the reads of the rows of an owner. Each sends one statement, without Prisma Client, whose query engine costs
- * several times as much. Rows equal those of Prisma's `findMany`, value for value, except that times
- * are texts.
- */
+/** Creates the reads of an owner's rows. They equal those of Prisma's `findMany`, except that times are texts. */
 export function createReads(model: DataModel, onBatch: (size: number) => void = ignore): Reads {
   return new Reads(model, onBatch)
 }
@@ -118,13 +110,11 @@ export class Reads {
     return this.readTree(sql, root, branches, onReceived)
   }
 
-  /** The statement of a text that has the conditions of a `where`. */
-  private statementOf(text: string, of: Model, where: object): Statement {
-    const { isComposed, hasSearchedText } = traitsOf(this.model, of, where)
+  private statementOf(text: string, modelName: Model, where: object): Statement {
+    const { isComposed, hasSearchedText } = traitsOf(this.model, modelName, where)
     return { ...(isComposed ? { text } : statement(text)), isPlannedForValues: hasSearchedText }
   }
 
-  /** What a `where` means for its statement. */
   traitsOf(modelName: Model, where: object): Traits {
     return traitsOf(this.model, modelName, where)
   }
@@ -134,7 +124,6 @@ export class Reads {
     return requestOf(this.model, modelName, args)
   }
 
-  /** The plan of what they select. */
   planOf(modelName: Model, args: ReadArguments) {
     return planOf(this.model, modelName, args)
   }
@@ -176,7 +165,6 @@ export class Reads {
     return this.readTree(sql, root, branches, onReceived)
   }
 
-  /** Whether a list has a row in a window. */
   async hasRow(sql: Sql, modelName: Model, owner: Owner, request: ListRequest): Promise<boolean> {
     const { text, parameters } = pageText(this.model, modelName, '1', this.ownershipOf(owner), request)
     const rows = await sql.query(this.statementOf(text, modelName, request.where), parameters)
@@ -216,7 +204,8 @@ export class Reads {
     const owned = this.ownershipOf(owner)
     const readValue = async ({ text, parameters }: ReturnType<typeof estimateText>) =>
       (await sql.query({ text }, parameters))[0]?.[0]
-    const planned = async (of: object) => rowsOfPlan(await readValue(estimateText(this.model, modelName, owned, of)))
+    const planned = async (where: object) =>
+      rowsOfPlan(await readValue(estimateText(this.model, modelName, owned, where)))
     const counted = Number(await readValue(ownRowsText(this.model, modelName, owned)))
     const share = counted > maxCounted ? await readValue(shareText(this.model, modelName, owner.id)) : counted
     if (share === null || share === undefined) return null

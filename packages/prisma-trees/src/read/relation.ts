@@ -1,15 +1,11 @@
 import type { Model, Row } from '../data-model.ts'
 
-/** The fields of a model that hold an id. */
 export type IdField<M extends Model> = Extract<keyof Row<M>, 'id' | `${string}Id`>
 
 /** A row with the only field that is always read: its id. Other fields are read if the operation needs them. */
 export type SelectedRow<M extends Model> = Pick<Row<M>, 'id'>
 
-/**
- * A row as the parent of fields, which Pothos types as a whole row. A resolver must read only the column of its own name
- * or an id from which a relation starts, so that it never reads a missing column.
- */
+/** A row as the parent of fields. A resolver may read only the column of its name, or ids of relations. */
 export function asParent<M extends Model>(row: SelectedRow<M>): Row<M> {
   return row as Row<M>
 }
@@ -61,7 +57,6 @@ export interface Branch {
 /** Stands for no relations below a row. Trees are kept by the branches that they were made for, so it is one value. */
 export const noBranches: readonly Branch[] = []
 
-/** The reads of an operation. */
 export interface ReadPlan {
   /** The fields to read of a model, besides its id. Undefined: all. */
   fieldsOf(model: Model): ReadonlySet<string> | undefined

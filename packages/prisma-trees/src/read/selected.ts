@@ -46,17 +46,17 @@ export function requireTake({ take }: Pick<ReadArguments, 'take'>, what: string)
  *
  * @throws Error without `take`, because an owner can have any number of rows
  */
-export function requestOf(model: DataModel, of: Model, args: ReadArguments): ListRequest {
-  requireSupported(args, `findMany of ${of}`)
+export function requestOf(model: DataModel, modelName: Model, args: ReadArguments): ListRequest {
+  requireSupported(args, `findMany of ${modelName}`)
   const { where = {}, take } = args
-  if (take === undefined) throw new Error(`findMany of ${of} needs the argument \`take\``)
-  const order = orderIn(model, of, args)
+  if (take === undefined) throw new Error(`findMany of ${modelName} needs the argument \`take\``)
+  const order = orderIn(model, modelName, args)
   return { where, order, direction: order.direction, limit: take + 1 }
 }
 
-function orderIn(model: DataModel, of: Model, { orderBy }: ReadArguments) {
-  if (orderBy !== undefined && [orderBy].flat().length > 0) return orderOf(model, of, orderBy)
-  return isDated(model(of)) ? oldestFirst : orderOf(model, of, { id: 'asc' })
+function orderIn(model: DataModel, modelName: Model, { orderBy }: ReadArguments) {
+  if (orderBy !== undefined && [orderBy].flat().length > 0) return orderOf(model, modelName, orderBy)
+  return isDated(model(modelName)) ? oldestFirst : orderOf(model, modelName, { id: 'asc' })
 }
 
 /** A field of a selection: one that has a column, or one that has related rows, whose branch is in the plan. */
@@ -78,7 +78,7 @@ export interface SelectedPlan {
 }
 
 /** Plans the read of a nested `select` or `include`. Without them all columns are read, and no relation. */
-export function planOf(model: DataModel, of: Model, args: ReadArguments): SelectedPlan {
+export function planOf(model: DataModel, modelName: Model, args: ReadArguments): SelectedPlan {
   // Rows of a model can be read once for several places, so they have the columns that any of these needs.
   const columns = new Map<Model, Set<string>>()
   const columnsOf = (table: Model) => {
@@ -86,7 +86,7 @@ export function planOf(model: DataModel, of: Model, args: ReadArguments): Select
     columns.set(table, known)
     return known
   }
-  const selection = selectionOf(model, of, args, columnsOf)
+  const selection = selectionOf(model, modelName, args, columnsOf)
   const plan: ReadPlan = { fieldsOf: columnsOf, branchesOf: () => [] }
   return {
     plan,
@@ -109,7 +109,7 @@ export function planOf(model: DataModel, of: Model, args: ReadArguments): Select
             return [field, relation.kind === 'one' ? (results[0] ?? null) : results]
           }),
         )
-      return rows.map((row) => convert(of, selection, row) as Record<string, unknown>)
+      return rows.map((row) => convert(modelName, selection, row) as Record<string, unknown>)
     },
   }
 }

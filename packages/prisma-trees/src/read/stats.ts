@@ -9,9 +9,9 @@ import { createClause, type Traits } from './where.ts'
 export const maxCounted = 10_000
 
 /** The statement that counts the rows of an owner, up to one more than the maximum. */
-export function ownRowsText(model: DataModel, of: Model, owned: Ownership) {
-  const { parts, parameters } = createClause(model, of, owned, {})
-  const own = `SELECT FROM "${model(of).name}" WHERE ${parts.join(' AND ')} LIMIT ${maxCounted + 1}`
+export function ownRowsText(model: DataModel, modelName: Model, owned: Ownership) {
+  const { parts, parameters } = createClause(model, modelName, owned, {})
+  const own = `SELECT FROM "${model(modelName).name}" WHERE ${parts.join(' AND ')} LIMIT ${maxCounted + 1}`
   return { text: `SELECT count(*) FROM (${own}) AS own`, parameters }
 }
 
@@ -19,8 +19,8 @@ export function ownRowsText(model: DataModel, of: Model, owned: Ownership) {
  * The statement that estimates the rows of an owner from the part of a sample of the table, or of the owner's
  * partition, that they are. Null if the sample has too few: PostgreSQL would then take the mean of other owners.
  */
-export function shareText(model: DataModel, of: Model, owner: string) {
-  const { name, owner: column } = model(of)
+export function shareText(model: DataModel, modelName: Model, owner: string) {
+  const { name, owner: column } = model(modelName)
   const text = `
     SELECT sum(c.reltuples * s.most_common_freqs[array_position(s.most_common_vals::text::text[], $2)])::bigint
     FROM pg_class AS c
@@ -31,9 +31,9 @@ export function shareText(model: DataModel, of: Model, owner: string) {
 }
 
 /** The statement whose plan has the number of rows that PostgreSQL expects to be selected. */
-export function estimateText(model: DataModel, of: Model, owned: Ownership, where: object) {
-  const clause = createClause(model, of, owned, where)
-  const text = `EXPLAIN (FORMAT JSON) SELECT 1 FROM "${model(of).name}" WHERE ${clause.parts.join(' AND ')}`
+export function estimateText(model: DataModel, modelName: Model, owned: Ownership, where: object) {
+  const clause = createClause(model, modelName, owned, where)
+  const text = `EXPLAIN (FORMAT JSON) SELECT 1 FROM "${model(modelName).name}" WHERE ${clause.parts.join(' AND ')}`
   return { text, parameters: clause.parameters }
 }
 
@@ -133,7 +133,6 @@ export interface Distribution {
   readonly percentiles: readonly (number | null)[]
 }
 
-/** What a part is. */
 export type StatsResult<Part extends StatsPart> = Part extends { readonly of: 'rows' }
   ? number
   : Part extends { readonly of: 'numbers' }
@@ -156,7 +155,6 @@ export interface Numbers {
   readonly percentiles: readonly (number | null)[]
 }
 
-/** The percentiles of a number. */
 const percentiles = [10, 25, 50, 75, 90, 99] as const
 
 /** What names a part among others. */
@@ -179,12 +177,17 @@ export function keyOf(part: StatsPart): string {
  * The statement that reads parts, with a JSON text for each. The filter is evaluated once, and the rows that it selects
  * are kept with the columns that the parts need.
  */
-export function statsText(model: DataModel, of: Model, owned: Ownership, where: object, parts: readonly StatsPart[]) {
-  const table = model(of)
-  const clause = createClause(model, of, owned, where)
+export function statsText(
+  model: DataModel,
+  modelName: Model,
+  owned: Ownership,
+  where: object,
+  parts: readonly StatsPart[],
+) {
+  const table = model(modelName)
+  const clause = createClause(model, modelName, owned, where)
   const columns = new Set<string>()
 
-  /** A column of the selected rows. */
   function selected(field: string): string {
     const column = `"${table.columnOf(field).column}"`
     columns.add(column)
@@ -319,7 +322,6 @@ function groupsText(
   return `(SELECT json_agg(json_build_array(${values}) ORDER BY ${sorting})::text FROM (${largest}) AS largest)`
 }
 
-/** The result of a part, from its JSON text. */
 export function decodePart(part: StatsPart, text: string | null): StatsResult<StatsPart> {
   const { of } = part
   const value: unknown = text === null ? [] : JSON.parse(text)

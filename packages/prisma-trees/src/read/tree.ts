@@ -61,11 +61,7 @@ interface PreparedTree {
   decode(results: readonly unknown[][], size?: number): Tree
 }
 
-/**
- * Creates the read of trees. It does not use Prisma's engine, which costs several times as much as the statement.
- *
- * @param columnsOf the columns to read of the rows of a branch
- */
+/** Creates the read of trees, of the columns that `columnsOf` returns for the rows of a branch. */
 export function createTreeRead(model: DataModel, columnsOf: (branch: Branch) => SelectedColumns) {
   // An operation passes the same columns and branches each time, so they are their own keys, and are forgotten with it.
   // The text of a root says the rest: its conditions, the kind of its owner, and whether it is a page.
@@ -202,7 +198,6 @@ function prepareTree(
   return { statement: { ...named(text), isTree }, parameters: added, isLong: true, decode }
 }
 
-/** Returns a function that decodes the JSON text of each level. */
 function createDecode(columnsOfLevels: readonly SelectedColumns[], steps: readonly Step[]): PreparedTree['decode'] {
   return ([texts = []], size) => {
     const [rows = [], ...below] = columnsOfLevels.map(({ toRows }, number): Row[] => toRows(texts[number] as string))

@@ -19,10 +19,7 @@ export interface Traits {
   readonly isComposed: boolean
   /** Whether the rows that meet it can be few of many that are read. Such reads wait in a queue (`ReadLimits`). */
   readonly isSearch: boolean
-  /**
-   * Whether it searches for a part of a text. How many rows have the text decides which plan is fast, so the statement
-   * is planned for it.
-   */
+  /** Whether it searches for a part of a text. The statement is planned for the text. */
   readonly hasSearchedText: boolean
   /** Whether it is about related rows too. */
   readonly readsRelations: boolean
@@ -48,9 +45,8 @@ interface ClauseOptions {
   readonly isJoin?: boolean
 }
 
-/** The traits of a `where`. */
-export function traitsOf(model: DataModel, of: Model, where: object): Traits {
-  return readWhere(model, of, where)
+export function traitsOf(model: DataModel, modelName: Model, where: object): Traits {
+  return readWhere(model, modelName, where)
 }
 
 /**
@@ -85,7 +81,6 @@ interface Writer extends Pick<Clause, 'parameter'> {
   readonly alias?: string
 }
 
-/** A condition: how it is written, and its traits. */
 interface Condition extends Partial<Traits> {
   readonly write: (writer: Writer) => string
   /** The field and the operator. */
@@ -104,16 +99,16 @@ const none: ReadWhere = { ...traitsIn([]), model: undefined, conditions: [] }
 const read = new WeakMap<object, ReadWhere>()
 
 /** Reads a `where`: once, unless the same object is given for several models. */
-function readWhere(model: DataModel, of: Model, where: object): ReadWhere {
+function readWhere(model: DataModel, modelName: Model, where: object): ReadWhere {
   if (isEmpty(where)) return none
   const known = read.get(where)
-  if (known?.model === of) return known
-  const conditions = [...conditionsIn(model, model(of), where)]
+  if (known?.model === modelName) return known
+  const conditions = [...conditionsIn(model, model(modelName), where)]
   const names = conditions.flatMap(({ name }) => name ?? [])
   const traits = traitsIn(conditions)
   const result = {
     ...traits,
-    model: of,
+    model: modelName,
     conditions,
     isComposed: traits.isComposed || new Set(names).size < names.length,
   }
@@ -153,7 +148,6 @@ function* conditionsIn(model: DataModel, table: Table, where: object): Generator
   }
 }
 
-/** All conditions of a `where` within another, as one. */
 function allOf(model: DataModel, table: Table, where: object): Condition {
   const conditions = [...conditionsIn(model, table, where)]
   const [only] = conditions
@@ -237,7 +231,6 @@ export function aliased(name: string, alias: string): string {
   return name === alias ? `"${name}"` : `"${name}" AS "${alias}"`
 }
 
-/** The conditions on a column. */
 function* columnConditions(table: Table, field: string, value: unknown): Generator<Condition> {
   for (const [operator, operand] of Object.entries(testsIn(value))) {
     if (operand === undefined || operator === 'mode') continue
@@ -407,12 +400,9 @@ function searchIn(table: Table, alternatives: readonly object[]): Condition | un
   return searchOf(table, fields, 'contains', first.text)
 }
 
-/**
- * Selects the rows that a `where` does not select: it is false for them, or unknown because a value is null. In SQL and
- * in Prisma, NOT selects the former only.
- */
-export function unmet(model: DataModel, of: Model, where: object): object {
-  return rowsWhere(model(of), where, 'not true')
+/** Selects the rows for which a `where` is false or, unlike with NOT of SQL and Prisma, unknown. */
+export function unmet(model: DataModel, modelName: Model, where: object): object {
+  return rowsWhere(model(modelName), where, 'not true')
 }
 
 const opposites = { true: 'false', false: 'true', 'not true': 'not false', 'not false': 'not true' } as const

@@ -11,7 +11,6 @@ import { type Arity, arityOf, type GivenValue, givenValue, toText, unnestRows } 
  */
 type OnConflict = 'fail' | 'skip' | { readonly update: readonly string[]; readonly key?: readonly string[] }
 
-/** A row to insert: values by field. */
 export type InsertedRow = Readonly<Record<string, GivenValue>>
 
 const statements = new WeakMap<Pick<Returned, 'list'>, Map<string, Statement>>()

@@ -79,20 +79,20 @@ type ManyData = { readonly data: readonly Data[]; readonly skipDuplicates?: bool
 
 /** What the methods do, by their names. */
 export const writes = {
-  async create(writer: Writer, of: Model, { data, select }: { readonly data: Data; readonly select?: Data }) {
-    const [created = {}] = await writes.createManyAndReturn(writer, of, { data: [data] })
+  async create(writer: Writer, modelName: Model, { data, select }: { readonly data: Data; readonly select?: Data }) {
+    const [created = {}] = await writes.createManyAndReturn(writer, modelName, { data: [data] })
     return select ? Object.fromEntries(Object.entries(created).filter(([field]) => select[field])) : created
   },
 
-  async createMany(writer: Writer, of: Model, { data, skipDuplicates }: ManyData) {
-    const rows = toRows(writer, of, data)
-    return { count: await insertRows(writer.sql, writer.model(of), rows, skipDuplicates ? 'skip' : 'fail') }
+  async createMany(writer: Writer, modelName: Model, { data, skipDuplicates }: ManyData) {
+    const rows = toRows(writer, modelName, data)
+    return { count: await insertRows(writer.sql, writer.model(modelName), rows, skipDuplicates ? 'skip' : 'fail') }
   },
 
-  async createManyAndReturn(writer: Writer, of: Model, { data, skipDuplicates }: ManyData) {
+  async createManyAndReturn(writer: Writer, modelName: Model, { data, skipDuplicates }: ManyData) {
     const { sql, model } = writer
-    const table = model(of)
-    const rows = toRows(writer, of, data)
+    const table = model(modelName)
+    const rows = toRows(writer, modelName, data)
     const returned = columnsOf(table)
     if (skipDuplicates) return insertReturning(sql, table, rows, returned)
     await insertRows(sql, table, rows, 'fail')
@@ -100,15 +100,15 @@ export const writes = {
     return rows.map((row) => returned.toRow(table.columns.map(({ field }) => row[field])))
   },
 
-  async update(writer: Writer, of: Model, change: RowChange) {
-    const [row] = await updateEach(writer, of, [change])
-    if (!row) throw notFound(of, 'an update')
+  async update(writer: Writer, modelName: Model, change: RowChange) {
+    const [row] = await updateEach(writer, modelName, [change])
+    if (!row) throw notFound(modelName, 'an update')
     return row
   },
 
-  async delete(writer: Writer, of: Model, { where }: { readonly where: Target }) {
-    const [row] = await deleteEach(writer, of, { where: [where], select: undefined })
-    if (!row) throw notFound(of, 'a delete')
+  async delete(writer: Writer, modelName: Model, { where }: { readonly where: Target }) {
+    const [row] = await deleteEach(writer, modelName, { where: [where], select: undefined })
+    if (!row) throw notFound(modelName, 'a delete')
     return row
   },
 
@@ -118,8 +118,8 @@ export const writes = {
 }
 
 /** Rows with all columns: what is given of them, the owner, and the defaults. */
-function toRows({ owner, model }: Writer, of: Model, given: readonly Data[]): InsertedRow[] {
-  const { columns, parents, columnOf } = model(of)
+function toRows({ owner, model }: Writer, modelName: Model, given: readonly Data[]): InsertedRow[] {
+  const { columns, parents, columnOf } = model(modelName)
   const { ownerField } = model
   const { within } = owner
   const now = new Date()
@@ -128,29 +128,33 @@ function toRows({ owner, model }: Writer, of: Model, given: readonly Data[]): In
       if (columnOf(field).field === ownerField) throw new Error(`The field ${ownerField} is not given`)
     // Other rows do not exist for this writer. Whether a row belongs to the one by way of others is not known here.
     if (within && !parents.some((parent) => parent.model === within.model && data[parent.field] === within.id))
-      throw rejection('P2003', of, `A new row of ${of} must belong to the ${within.model} of its writer`)
+      throw rejection('P2003', modelName, `A new row of ${modelName} must belong to the ${within.model} of its writer`)
     const row: Record<string, GivenValue> = {}
     for (const column of columns) {
       const given = column.field === ownerField ? owner.id : toGiven(column, data[column.field])
-      row[column.field] = given === undefined ? defaultOf(of, column, now) : given
+      row[column.field] = given === undefined ? defaultOf(modelName, column, now) : given
     }
     return row
   })
 }
 
-function defaultOf(of: Model, { field, isNow, isNullable, sqlType, default: value }: Column, now: Date): GivenValue {
+function defaultOf(
+  modelName: Model,
+  { field, isNow, isNullable, sqlType, default: value }: Column,
+  now: Date,
+): GivenValue {
   if (isNow) return now
   if (value !== undefined) return value
   if (sqlType.endsWith('[]')) return []
   if (isNullable) return null
-  throw new Error(`A new row of ${of} needs the field ${field}`)
+  throw new Error(`A new row of ${modelName} needs the field ${field}`)
 }
 
-function notFound(of: Model, operation: string): Error {
+function notFound(modelName: Model, operation: string): Error {
   const cause = `No record was found for ${operation}.`
   return rejection(
     'P2025',
-    of,
+    modelName,
     `An operation failed because it depends on one or more records that were required. ${cause}`,
   )
 }

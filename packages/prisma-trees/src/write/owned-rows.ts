@@ -36,7 +36,6 @@ export interface Target {
   readonly updatedAt?: Date | undefined
 }
 
-/** The rows to lock, and how. */
 export interface Locking {
   readonly where: { readonly id: { readonly in: readonly string[] } }
   readonly strength: 'UPDATE' | 'KEY SHARE'
@@ -45,11 +44,11 @@ export interface Locking {
 type Written = Record<string, unknown>
 
 /** See `ModelWrites`. */
-export function lockMany(writer: Writer, of: Model, { where, strength }: Locking): Promise<Written[]> {
-  const table = writer.model(of)
+export function lockMany(writer: Writer, modelName: Model, { where, strength }: Locking): Promise<Written[]> {
+  const table = writer.model(modelName)
   const returned = columnsOf(table)
-  const key = `lock ${of} ${strength}`
-  return send(writer, of, key, returned, [where.id.in], (condition, first) => {
+  const key = `lock ${modelName} ${strength}`
+  return send(writer, modelName, key, returned, [where.id.in], (condition, first) => {
     const rows = `"${table.name}" WHERE ${condition} AND "id" = ANY ($${first})`
     return statement(`SELECT ${returned.list} FROM ${rows} ORDER BY "id" FOR ${strength}`, { mayWait: true })
   })

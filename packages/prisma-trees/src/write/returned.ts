@@ -12,7 +12,6 @@ export type Select = Readonly<Record<string, boolean | { readonly select?: Selec
 
 const ownerships = new WeakMap<DataModel, (owner: Owner) => Ownership>()
 
-/** The condition of an owner. */
 export function ownershipOf(model: DataModel, owner: Owner): Ownership {
   const known = ownerships.get(model) ?? createOwnerships(model)
   ownerships.set(model, known)
@@ -21,7 +20,6 @@ export function ownershipOf(model: DataModel, owner: Owner): Ownership {
 
 const columns = new WeakMap<Table, SelectedColumns>()
 
-/** All columns of a table. */
 export function columnsOf(table: Table): SelectedColumns {
   const known = columns.get(table) ?? selectColumns(table)
   columns.set(table, known)
@@ -35,17 +33,17 @@ const known = new WeakMap<Select, Map<string, Returned>>()
  *
  * @throws Error for what is not supported
  */
-export function returnedBy(model: DataModel, owner: Owner, of: Model, select: Select): Returned {
-  const key = `${of} ${owner.within?.model}`
+export function returnedBy(model: DataModel, owner: Owner, modelName: Model, select: Select): Returned {
+  const key = `${modelName} ${owner.within?.model}`
   const ofSelect = known.get(select) ?? new Map<string, Returned>()
-  const returned = ofSelect.get(key) ?? readSelect(model, owner, of, select)
+  const returned = ofSelect.get(key) ?? readSelect(model, owner, modelName, select)
   known.set(select, ofSelect.set(key, returned))
   return returned
 }
 
 /** Related rows are those before the deletion, in the order of their ids, as one JSON text. */
-function readSelect(model: DataModel, owner: Owner, of: Model, select: Select): Returned {
-  const table = model(of)
+function readSelect(model: DataModel, owner: Owner, modelName: Model, select: Select): Returned {
+  const table = model(modelName)
   const own = selectColumns(table, { isSelected: ({ field }) => field === 'id' || select[field] === true })
   const names = new Set(table.columns.map(({ field }) => field))
   const related = Object.entries(select).filter(([field, wanted]) => wanted && !names.has(field))

@@ -69,7 +69,6 @@ export function changedValue(column: Column, kept: string): string {
   return `CASE WHEN ${setsColumn(column)} THEN ${givenValue(column)} ELSE ${kept} END`
 }
 
-/** Whether a change sets a column. */
 function setsColumn({ column }: Column): string {
   return `${givenName(setsName(column))}::boolean`
 }

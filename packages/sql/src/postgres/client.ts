@@ -6,10 +6,7 @@ import type { ServerConfig } from './parse-url.ts'
 const noChannelBinding = 'the server does not offer channel_binding'
 const noTls = 'The server does not support SSL connections'
 
-/**
- * Whether the servers that were asked lately accept TLS, by host and port. It is forgotten after a minute, and when a
- * connection cannot be opened: the server may have been restarted with other settings.
- */
+/** Whether a server accepts TLS, by host and port. Forgotten after a minute, and when a connection fails. */
 const answers = new LRUCache<string, Promise<boolean>>({ max: 100, ttl: 60_000 })
 
 function addressOf({ host, port }: Pick<ServerConfig, 'host' | 'port'>): string {

@@ -14,7 +14,6 @@ import { refusePooler, setUpSession } from './session.ts'
 
 export interface PostgresObservers {
   readonly onIdleError?: (error: Error) => void
-  /** Whether requests read from the replicas of the location. */
   readonly readsReplicas?: boolean
   readonly onReplica?: ReplicaObserver
   /** Loads what follows the nodes of a distributed database. Without it, all statements go to the server of the URL. */

@@ -3,10 +3,7 @@ import type pg from 'pg'
 import { Client } from './client.ts'
 import type { ServerConfig } from './parse-url.ts'
 
-/**
- * What node-postgres knows of a connection and its types leave out: the process that the server named when the
- * connection was opened.
- */
+/** The types of node-postgres leave out the process of the server. */
 type Session = pg.ClientBase & { readonly processID: number | null }
 
 /** PgBouncer's message for BEGIN in statement mode. */

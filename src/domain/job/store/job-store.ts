@@ -7,12 +7,7 @@ import type { Metrics } from '@fusion-gateway/telemetry'
 import { batchSize, createBulkStatements, createStatements, type JobSelection, release } from './statements.ts'
 import { type Backoff, canMake, type Failure, failureParameters, leaseOf, rejectedTransition } from './transitions.ts'
 
-/**
- * Makes the running jobs of a tenant wait again, as before their attempts, which do not count. Their workers notice it
- * by the event log.
- *
- * @returns how many
- */
+/** Makes the running jobs of a tenant wait again, as before their attempts. Returns how many. */
 export function releaseJobs(sql: Sql, tenantAppId: string): Promise<number> {
   return sumOfBatches(batchSize, () => sql.execute(release, [tenantAppId]))
 }
@@ -48,7 +43,6 @@ export function createJobStore(database: JobDatabase, options: JobStoreOptions):
   return new JobStore(database.sql, tableOf(database, options))
 }
 
-/** What the stores of a database share. */
 function tableOf({ model, driver }: JobDatabase, options: JobStoreOptions) {
   const { list, toRow } = selectColumns(model('Job'))
   const columns = list
@@ -95,9 +89,9 @@ export class JobStore {
   async findStopped(keys: readonly JobKey[]): Promise<(JobKey & { readonly isCancelled: boolean })[]> {
     const sql = this.#sql
     const ofServers = [...Map.groupBy(keys, ({ tenantAppId }) => sql.nodeOf(tenantAppId)).values()]
-    const find = (own: readonly JobKey[]) => {
-      const tenants = [...new Set(own.map(({ tenantAppId }) => tenantAppId))]
-      return sql.of(tenants[0] ?? '').query(this.#table.findStopped, [tenants, own.map(({ id }) => id)])
+    const find = (keysOfServer: readonly JobKey[]) => {
+      const tenants = [...new Set(keysOfServer.map(({ tenantAppId }) => tenantAppId))]
+      return sql.of(tenants[0] ?? '').query(this.#table.findStopped, [tenants, keysOfServer.map(({ id }) => id)])
     }
     const results = await Promise.allSettled(ofServers.map(find))
     const [first] = results
@@ -194,17 +188,14 @@ export class JobStore {
   /** Fails the attempts whose lease has expired, at most 500 of each tenant. Returns how many. */
   async failExpired(failure: Failure): Promise<number> {
     const { listExpired, failExpired, backoff, metrics } = this.#table
-    const failed = await sumOfTenants(this.#sql, await this.#sql.list(listExpired), (tenantAppId, own) =>
-      own.execute(failExpired, [tenantAppId, ...failureParameters(failure, backoff)]),
+    const failed = await sumOfTenants(this.#sql, await this.#sql.list(listExpired), (tenantAppId, sql) =>
+      sql.execute(failExpired, [tenantAppId, ...failureParameters(failure, backoff)]),
     )
     metrics.jobAttempts.inc({ outcome: 'lease_lost' }, failed)
     return failed
   }
 
-  /**
-   * Removes jobs that finished more than `days` ago, in small batches. Imported jobs have no finishing time and stay.
-   * Returns how many.
-   */
+  /** Removes jobs that finished more than `days` ago. Imported jobs have no such time. Returns how many. */
   removeFinished(days: number): Promise<number> {
     return removeOlder(this.#sql, { table: 'job', column: 'finished_at', age: `${days} days` })
   }
@@ -231,7 +222,6 @@ export class JobStore {
   }
 }
 
-/** The outcome of an attempt, by the state of the job after it. */
 const outcomes: { readonly [Status in JobStatus]?: string } = {
   SUCCEEDED: 'succeeded',
   FAILED: 'failed',

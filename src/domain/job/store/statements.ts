@@ -148,10 +148,7 @@ const dueJobs = (tenant: string, type: string) => `
   WHERE status = 'PENDING' AND job_type = ${type} AND tenant_app_id = ${tenant} AND run_at <= now()
   ORDER BY run_at LIMIT $2::integer FOR UPDATE SKIP LOCKED`
 
-/**
- * The most jobs that a claim starts. The planner does not know the limit in the parameter, and would join large parts
- * of the table.
- */
+/** The most jobs that a claim starts. With a parameter, the planner would join large parts of the table. */
 const maxClaimed = 100
 
 /**
@@ -245,7 +242,6 @@ export interface JobSelection {
   readonly where: object
 }
 
-/** Returns the functions that return the statements of bulk actions. */
 export function createBulkStatements(model: DataModel) {
   const ownershipOf = createOwnerships(model)
 

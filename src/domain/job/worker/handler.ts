@@ -1,7 +1,4 @@
-/**
- * How long a handler may take to stop. It is less than the process has left when the worker is stopped
- * (server/stop.ts).
- */
+/** How long a handler may take to stop: less than the process then has (server/stop.ts). */
 export const abortGraceMilliseconds = 500
 
 /** The second argument of a handler. */
@@ -37,10 +34,7 @@ export class PermanentError extends Error {
 export interface HandlerOptions {
   /** Whether each job runs in a thread of its own, in which the handler may block the event loop. */
   readonly isolated?: boolean | Readonly<Record<string, boolean>>
-  /**
-   * How long an attempt may take. Then it fails with TIMEOUT. By default an hour for isolated handlers, and no limit
-   * for others.
-   */
+  /** How long an attempt may take before TIMEOUT: an hour for isolated handlers, by default no limit for others. */
   readonly maxSeconds?: number | Readonly<Record<string, number>>
   /** How much memory the thread of an isolated handler may take for objects. 512 MiB by default. */
   readonly maxMemoryMib?: number | Readonly<Record<string, number>>

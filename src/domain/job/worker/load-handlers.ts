@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
-import { OperatorError, own, recordOf } from '@fusion-gateway/base'
+import { OperatorError, ownValue, recordOf } from '@fusion-gateway/base'
 import { integer } from '@fusion-gateway/input'
 import { z } from 'zod'
 import { jobType } from '../job.input.ts'
@@ -83,8 +83,8 @@ function readHandlerOptions(
   jobTypes: readonly string[],
 ): (jobType: string) => HandlerLimits {
   const isOption = (name: string) => Object.hasOwn(optionsRule.shape, name) && !jobTypes.includes(name)
-  const given = recordOf(Object.entries(exported).filter(([name]) => isOption(name)))
-  const { data, error } = optionsRule.safeParse(given)
+  const exportedOptions = recordOf(Object.entries(exported).filter(([name]) => isOption(name)))
+  const { data, error } = optionsRule.safeParse(exportedOptions)
   if (error) throw new OperatorError(`${file}: ${String(error.issues[0]?.path[0])} ${error.issues[0]?.message}.`)
   for (const [name, value] of Object.entries(data)) {
     const unknown = Object.keys(Object(value)).find((type) => !jobTypes.includes(type))
@@ -107,7 +107,7 @@ function ofType<Value>(
   jobType: string,
 ): Value | undefined {
   if (typeof option !== 'object' || option === null) return option as Value | undefined
-  return own(option as Readonly<Record<string, Value>>, jobType)
+  return ownValue(option as Readonly<Record<string, Value>>, jobType)
 }
 
 /**

@@ -6,7 +6,6 @@ import type { Failure } from '../store/transitions.ts'
 // stored, within the bounds of the API. Otherwise the end of the attempt could not be recorded, and the job would run
 // again when its lease ends.
 
-/** The failure of a handler that threw this. */
 export function failureOf(error: unknown): Failure {
   const { name, message, code, retryAfterSeconds } = readThrown(error)
   const word = [code, name].find((value) => isFilled(value)) ?? 'Error'
@@ -25,7 +24,6 @@ export function progressMessageOf(message: unknown): string | null {
   return isFilled(text) ? toStorableText(text, maxMessageLength) : null
 }
 
-/** An error whose code becomes that of the failure. */
 export function codedError(code: string, message: string): Error {
   return Object.assign(new Error(message), { code })
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { GatewayError } from '@fusion-gateway/base'
+import { GatewayError, isObject } from '@fusion-gateway/base'
 import { isDatabaseUnavailable } from '@fusion-gateway/sql'
 import type { Logger, QueuedWork } from '@fusion-gateway/telemetry'
 import { jobResult } from '../job.input.ts'
@@ -17,12 +17,7 @@ export interface RunningJob {
   readonly ended: Promise<unknown>
 }
 
-/**
- * Runs a job in a trace.
- *
- * @param run receives the store whose statements are part of it, and returns the code of the failure, if the attempt
- *   failed
- */
+/** Runs a job in a trace. `run` gets the store whose statements belong to it, and returns the code of a failure. */
 export type TraceJob = (
   work: QueuedWork,
   run: (jobs: JobStore) => Promise<string | undefined>,
@@ -123,7 +118,7 @@ export function runJob(options: RunJobOptions): RunningJob {
   function noteLoss(error: unknown): void {
     const details = { err: error, job: job.id, jobType: job.jobType }
     if (!(error instanceof GatewayError)) log.warn(details, 'the outcome of a job could not be stored')
-    else if (!signal.aborted || isLeaseLost(signal.reason)) {
+    else if (!signal.aborted || Object(signal.reason).code === leaseLost) {
       log.warn(
         details,
         'the outcome of a job is lost, because its lease had ended: see "Handlers that block" in docs/jobs.md',
@@ -145,10 +140,6 @@ export function runJob(options: RunJobOptions): RunningJob {
 }
 
 const leaseLost = 'LEASE_LOST'
-
-function isLeaseLost(reason: unknown): boolean {
-  return Object(reason).code === leaseLost
-}
 
 /** Stores progress, one report at a time. A report that is replaced before it is stored is dropped. */
 function createReporter(jobs: JobStore, held: HeldJob, log: Logger) {
@@ -182,9 +173,7 @@ function failed(error: unknown): Outcome {
 /** @throws PermanentError if the result is not a JSON object that can be stored */
 function checkResult(result: unknown): object {
   const plain = toJson(result)
-  if (typeof plain !== 'object' || plain === null || Array.isArray(plain)) {
-    throw new PermanentError('The handler must return an object or nothing')
-  }
+  if (!isObject(plain)) throw new PermanentError('The handler must return an object or nothing')
   const { error } = jobResult.safeParse(plain)
   if (error) throw new PermanentError(`The result of the handler ${error.issues[0]?.message}`)
   return plain

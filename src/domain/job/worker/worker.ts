@@ -48,7 +48,8 @@ export function startWorker(options: WorkerOptions) {
     for (const lease of claimed.map(leaseOf)) {
       const handler = handlers.get(lease.job.jobType ?? '')
       if (!handler) throw new Error(`The worker claimed a job of another type: ${lease.job.jobType}`)
-      const job = runJob({ jobs, lease, handler: within(lease, handler), leaseSeconds, log, trace })
+      const handlerOfLease: JobHandler = (payload, context) => current.run(lease, () => handler(payload, context))
+      const job = runJob({ jobs, lease, handler: handlerOfLease, leaseSeconds, log, trace })
       running.set(lease.leaseToken, job)
       void job.ended.finally(() => {
         running.delete(lease.leaseToken)
@@ -57,10 +58,6 @@ export function startWorker(options: WorkerOptions) {
       })
     }
     return true
-  }
-
-  function within(lease: JobLease, handler: JobHandler): JobHandler {
-    return (payload, context) => current.run(lease, () => handler(payload, context))
   }
 
   const { signal } = stopping
@@ -130,10 +127,7 @@ export function startWorker(options: WorkerOptions) {
       )
       return { jobs: held.map(loggedJob), culprit: culprit && loggedJob(culprit), recorded }
     },
-    /**
-     * Whether a handler runs the code that calls this, also by its timers and promises. After a crash the process
-     * itself does.
-     */
+    /** Whether a handler, its timers and promises included, runs the code that calls this. */
     isInHandler: () => !hasCrashed && current.getStore() !== undefined,
     /** The jobs that run, unless the worker stops. */
     running: () => (signal.aborted ? [] : [...running.values()].map(loggedJob)),

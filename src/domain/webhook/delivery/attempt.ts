@@ -15,13 +15,7 @@ const hour = 60 * minute
 const delays = [5, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour]
 const maxRetryAfter = 24 * hour
 
-/**
- * How long a delivery waits after a failed attempt, in seconds: at random up to twice the delay of the attempt, and no
- * less than the endpoint asks for.
- *
- * @param attempt its number, from 1
- * @returns null if it was the last attempt
- */
+/** The seconds until the next attempt: up to twice the delay, and what the endpoint asks for. Null: none is left. */
 function retryDelay(attempt: number, pauseSeconds = 0): number | null {
   const delay = delays[attempt - 1]
   return delay === undefined ? null : Math.max(delay * (1 + Math.random()), pauseSeconds)
@@ -135,8 +129,8 @@ function notSent(error: string): SendResult {
   return { isAccepted: false, status: null, error: error.slice(0, maxErrorLength), retryAfterSeconds: undefined }
 }
 
-function ended(status: AttemptEnd['status'], given: Partial<AttemptEnd> = {}): AttemptEnd {
-  return { responseStatus: null, error: null, delaySeconds: null, isFree: false, ...given, status }
+function ended(status: AttemptEnd['status'], others: Partial<AttemptEnd> = {}): AttemptEnd {
+  return { responseStatus: null, error: null, delaySeconds: null, isFree: false, ...others, status }
 }
 
 /** The end of an attempt in which the endpoint was not asked. */

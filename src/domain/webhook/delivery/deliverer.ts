@@ -179,12 +179,7 @@ function createRecorder(deliveries: Pick<DeliveryStore, 'record'>, log: Logger, 
   }
 }
 
-/**
- * Keeps the order in which tenants with due deliveries are served. The database is asked for them when none is left, or
- * when there can be others.
- *
- * @param listDue lists the tenants that have due deliveries
- */
+/** Keeps the order in which tenants are served. The database is asked again when none is left, or others can be due. */
 function createTenantTurns(listDue: () => Promise<readonly string[]>) {
   /** The one that has waited longest first. */
   let waiting = new Set<string>()

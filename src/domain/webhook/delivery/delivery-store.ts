@@ -1,5 +1,5 @@
 import { type Sql, type Statement, sumOfBatches, sumOfTenants } from '@fusion-gateway/sql'
-import type { Event, EventType } from '../../event/event.ts'
+import type { Event } from '../../event/event.ts'
 import type { DeliveryStatus } from '../webhook.ts'
 import * as statements from './statements.ts'
 
@@ -46,12 +46,11 @@ export interface AttemptEnd {
 
 export type EndedDelivery = Pick<ClaimedDelivery, 'tenantAppId' | 'id' | 'leaseToken'> & AttemptEnd
 
+const recorded = ['id', 'leaseToken', 'status', 'responseStatus', 'error', 'delaySeconds', 'isFree'] as const
+
 export type DeliveryStore = ReturnType<typeof createDeliveryStore>
 
-/**
- * Creates the store of the deliveries of webhooks. Every change of a tenant's rows is one statement, by the clock of
- * the database.
- */
+/** Creates the store of deliveries. Each change is one statement, by the clock of the database. */
 export function createDeliveryStore(sql: Sql) {
   const keyOf = ({ tenantAppId, id }: WebhookKey) => [tenantAppId, id]
 
@@ -72,9 +71,9 @@ export function createDeliveryStore(sql: Sql) {
       const read = await sumOfTenants(
         sql,
         served.map((tenantAppId) => [tenantAppId]),
-        async (tenantAppId, own) => {
-          if (own.nodes.length > 0) return own.transact((transaction) => fanOutOnNode(transaction, tenantAppId))
-          const [[count] = []] = await own.query(statements.fanOut, [tenantAppId])
+        async (tenantAppId, sql) => {
+          if (sql.nodes.length > 0) return sql.transact((transaction) => fanOutOnNode(transaction, tenantAppId))
+          const [[count] = []] = await sql.query(statements.fanOut, [tenantAppId])
           return Number(count)
         },
       )
@@ -92,34 +91,24 @@ export function createDeliveryStore(sql: Sql) {
     },
     /** Makes deliveries due again whose lease has expired, at most 500 of each tenant. */
     releaseExpired: async () =>
-      sumOfTenants(sql, await sql.list(statements.listExpired), (tenantAppId, own) =>
-        own.execute(statements.releaseExpired, [tenantAppId]),
+      sumOfTenants(sql, await sql.list(statements.listExpired), (tenantAppId, sql) =>
+        sql.execute(statements.releaseExpired, [tenantAppId]),
       ),
     nodeOf: (tenantAppId: string) => sql.nodeOf(tenantAppId),
     /** Records the ends of attempts, by tenant. Those of the tenants before one that fails are recorded. */
     async record(ended: readonly EndedDelivery[]): Promise<void> {
       for (const [tenantAppId, own] of Map.groupBy(ended, (delivery) => delivery.tenantAppId)) {
-        await sql
-          .of(tenantAppId)
-          .execute(statements.record, [
-            tenantAppId,
-            own.map(({ id }) => id),
-            own.map(({ leaseToken }) => leaseToken),
-            own.map(({ status }) => status),
-            own.map(({ responseStatus }) => toText(responseStatus)),
-            own.map(({ error }) => error),
-            own.map(({ delaySeconds }) => toText(delaySeconds)),
-            own.map(({ isFree }) => String(isFree)),
-          ])
+        const columns = recorded.map((name) => own.map((end) => (end[name] === null ? null : String(end[name]))))
+        await sql.of(tenantAppId).execute(statements.record, [tenantAppId, ...columns])
       }
     },
     /** Notes that a delivery has succeeded after others have failed. */
     noteSuccess: (webhook: WebhookKey) => sql.of(webhook.tenantAppId).execute(statements.noteSuccess, keyOf(webhook)),
     /** Notes a failed attempt. Returns whether all attempts of the last five days have failed. */
     async noteFailure(webhook: WebhookKey): Promise<boolean> {
-      const own = sql.of(webhook.tenantAppId)
-      if ((await own.execute(statements.noteFailure, keyOf(webhook))) > 0) return false
-      return (await own.query(statements.hasFailedTooLong, keyOf(webhook))).length > 0
+      const sqlOfTenant = sql.of(webhook.tenantAppId)
+      if ((await sqlOfTenant.execute(statements.noteFailure, keyOf(webhook))) > 0) return false
+      return (await sqlOfTenant.query(statements.hasFailedTooLong, keyOf(webhook))).length > 0
     },
     /** Sends nothing to an endpoint for some seconds: to all webhooks of the tenant that have its URL. */
     pause: ({ tenantAppId, url }: ClaimedDelivery['webhook'], seconds: number) =>
@@ -131,8 +120,8 @@ export function createDeliveryStore(sql: Sql) {
       while ((await sql.of(webhook.tenantAppId).execute(statements.removeOf, keyOf(webhook))) > 0);
     },
     removeOld: async (): Promise<number> =>
-      sumOfTenants(sql, await sql.query(statements.listRemoved), (tenantAppId, own) =>
-        sumOfBatches(statements.pageSize, () => own.execute(statements.removeOld, [tenantAppId])),
+      sumOfTenants(sql, await sql.query(statements.listRemoved), (tenantAppId, sql) =>
+        sumOfBatches(statements.pageSize, () => sql.execute(statements.removeOld, [tenantAppId])),
       ),
   }
 }
@@ -158,40 +147,7 @@ async function fanOutOnNode(transaction: Sql, tenantAppId: string): Promise<numb
   return page.length
 }
 
-function toText(value: number | null): string | null {
-  return value === null ? null : String(value)
-}
-
-function toClaimed(row: unknown[]): ClaimedDelivery {
-  const [tenantAppId, id, leaseToken, attempt, eventId, eventType, resourceId, userId, keyId, requestId, createdAt] =
-    row
-  const [webhookId, url, text, creatorId, scopes, secret, previousSecret, isFailing] = row.slice(11)
-  return {
-    tenantAppId: String(tenantAppId),
-    id: String(id),
-    leaseToken: String(leaseToken),
-    attempt: Number(attempt),
-    event:
-      resourceId === null
-        ? undefined
-        : {
-            id: String(eventId),
-            type: eventType as EventType,
-            resourceId: String(resourceId),
-            userId: userId as string | null,
-            keyId: keyId as string | null,
-            requestId: requestId as string | null,
-            createdAt: new Date(String(createdAt)),
-          },
-    webhook: {
-      tenantAppId: String(tenantAppId),
-      id: String(webhookId),
-      url: String(url),
-      query: text as string | null,
-      keyId: String(creatorId),
-      scopes: scopes as string[],
-      secrets: [secret, previousSecret].filter((stored) => stored !== null) as string[],
-      isFailing: isFailing === true,
-    },
-  }
+function toClaimed([json]: unknown[]): ClaimedDelivery {
+  const { event, ...claimed } = JSON.parse(String(json))
+  return { ...claimed, event: event ? { ...event, createdAt: new Date(event.createdAt) } : undefined }
 }

@@ -1,10 +1,7 @@
 import type { EventType } from '../../event/event.ts'
 import type { SentEvent } from './delivery-store.ts'
 
-/**
- * `USER_CREATED` ⇒ `user.created`, because the Standard Webhooks specification has types that are separated by full
- * stops.
- */
+/** `USER_CREATED` ⇒ `user.created`, as the types of the Standard Webhooks specification. */
 export function dottedType(type: EventType): string {
   return type.toLowerCase().replace('_', '.')
 }

@@ -4,22 +4,15 @@ import { isSuspended } from '../../suspension/suspension.ts'
 // Locks are taken in one order, so that workers and mutations do not wait for each other in a circle: rows of webhooks
 // before those of deliveries, and the rows of a table in the order of their keys or with SKIP LOCKED.
 
-/**
- * How many events of a webhook one statement puts into deliveries, and for how many webhooks. As many deliveries are
- * removed at once.
- */
+/** How many events of how many webhooks one statement puts into deliveries. */
 export const pageSize = 500
 const maxWebhooks = 5
 
 /** A webhook to which events can be sent now. */
 const isOpen = 'enabled AND (paused_until IS NULL OR paused_until <= now())'
 
-/**
- * How many deliveries of a webhook run at a time. A webhook that fails has one: a dead endpoint does not take the
- * places of others.
- */
+/** How many deliveries of a webhook run at a time: one while it fails, so that it takes no places of others. */
 const places = 'CASE WHEN failing_since IS NULL THEN 8 ELSE 1 END'
-/** How many deliveries of one webhook a claim starts. */
 const maxClaimedOfWebhook = 4
 
 /**
@@ -38,7 +31,6 @@ const insertFrom = (chosen: string) => `
 // Conditions about the first row of an index are subqueries with a limit. For EXISTS, PostgreSQL could read all
 // events or deliveries.
 
-/** The first event of a tenant that a webhook has not read. */
 const nextEvent = (tenant: string) => `(
   SELECT id FROM event WHERE event.tenant_app_id = ${tenant} AND event.id > webhook.cursor ORDER BY id LIMIT 1)`
 
@@ -122,7 +114,8 @@ export const listDue = statement(`
     ORDER BY next_attempt_at LIMIT 1) <= now()`)
 
 /**
- * Claims due deliveries of a tenant: a few of each webhook, in random order of the webhooks.
+ * Claims due deliveries of a tenant: a few of each webhook, in random order of the webhooks. A row is a
+ * `ClaimedDelivery`, as JSON.
  * Parameters: tenant, limit, seconds of the lease.
  */
 export const claim = statement(
@@ -146,10 +139,16 @@ export const claim = statement(
     FROM due WHERE delivery.tenant_app_id = $1 AND delivery.id = due.id
     RETURNING delivery.*
   )
-  SELECT started.tenant_app_id, started.id, started.lease_token, started.attempts, started.event_id, started.event_type,
-    event.resource_id, event.user_id, event.key_id, event.request_id, event.created_at,
-    webhook.id, webhook.url, webhook.query, webhook.key_id, webhook.scopes, webhook.secret,
-    CASE WHEN webhook.previous_secret_until > now() THEN webhook.previous_secret END, webhook.failing_since IS NOT NULL
+  SELECT json_build_object(
+    'tenantAppId', started.tenant_app_id, 'id', started.id, 'leaseToken', started.lease_token, 'attempt', started.attempts,
+    'event', CASE WHEN event.id IS NOT NULL THEN json_build_object(
+      'id', event.id, 'type', event.type, 'resourceId', event.resource_id, 'userId', event.user_id, 'keyId', event.key_id,
+      'requestId', event.request_id, 'createdAt', event.created_at) END,
+    'webhook', json_build_object(
+      'tenantAppId', started.tenant_app_id, 'id', webhook.id, 'url', webhook.url, 'query', webhook.query,
+      'keyId', webhook.key_id, 'scopes', webhook.scopes, 'isFailing', webhook.failing_since IS NOT NULL,
+      'secrets', array_remove(ARRAY[
+        webhook.secret, CASE WHEN webhook.previous_secret_until > now() THEN webhook.previous_secret END], NULL)))::text
   FROM started JOIN webhook ON webhook.tenant_app_id = $1 AND webhook.id = started.webhook_id
   LEFT JOIN event ON event.tenant_app_id = $1 AND event.id = started.event_id`,
   { mayWait: true },

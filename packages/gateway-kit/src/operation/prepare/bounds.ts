@@ -1,5 +1,6 @@
 import type { LimitName } from '@fusion-gateway/base'
 import {
+  type ASTNode,
   GraphQLError,
   Kind,
   Lexer,
@@ -72,21 +73,17 @@ const nothing: Size = { fields: 0, fragments: 0, depth: 0 }
  */
 export const operationBoundsRule: ValidationRule = (context) => {
   const fragments = new Map<string, Size>()
+  const report = (message: string, nodes: ASTNode) => context.reportError(new DocumentTooLarge(message, { nodes }))
   let aliases = 0
   return {
     OperationDefinition(operation) {
       const { depth, fields, fragments: spread } = sizeOf(context, operation.selectionSet, fragments)
-      if (depth > maxDepth) {
-        const message = `The query is nested more than ${maxDepth} fields deep.`
-        context.reportError(new DocumentTooLarge(message, { nodes: operation }))
-      }
+      if (depth > maxDepth) report(`The query is nested more than ${maxDepth} fields deep.`, operation)
       if (fields > maxFields) {
-        const message = `The operation selects more than ${maxFields} fields after its fragments are inlined.`
-        context.reportError(new DocumentTooLarge(message, { nodes: operation }))
+        report(`The operation selects more than ${maxFields} fields after its fragments are inlined.`, operation)
       }
       if (spread > maxFragments) {
-        const message = `The operation has more than ${maxFragments} fragments after they are inlined.`
-        context.reportError(new DocumentTooLarge(message, { nodes: operation }))
+        report(`The operation has more than ${maxFragments} fragments after they are inlined.`, operation)
       }
     },
     Field({ alias }) {
@@ -94,11 +91,7 @@ export const operationBoundsRule: ValidationRule = (context) => {
     },
     Document: {
       leave(node) {
-        if (aliases > maxAliases) {
-          context.reportError(
-            new DocumentTooLarge(`The document has more than ${maxAliases} aliases.`, { nodes: node }),
-          )
-        }
+        if (aliases > maxAliases) report(`The document has more than ${maxAliases} aliases.`, node)
       },
     },
   }

@@ -1,4 +1,4 @@
-import { own, recordOf } from '@fusion-gateway/base'
+import { ownValue, recordOf } from '@fusion-gateway/base'
 import type { Values } from '@fusion-gateway/pothos-trees'
 import {
   coerceInputValue,
@@ -44,9 +44,9 @@ function firstErrorOfLarge(
     const type = typeFromAST(schema, definition.type)
     if (!Object.hasOwn(variables, name) || !isInputType(type)) continue
     try {
-      coerceInputValue(own(variables, name), type, (path, _value, error) => {
-        const at = [name, ...path].join('.')
-        throw new GraphQLError(`Variable "$${name}" got an invalid value at "${at}"; ${error.message}`, {
+      coerceInputValue(ownValue(variables, name), type, (path, _value, error) => {
+        const place = [name, ...path].join('.')
+        throw new GraphQLError(`Variable "$${name}" got an invalid value at "${place}"; ${error.message}`, {
           nodes: definition,
         })
       })

@@ -5,17 +5,15 @@
 // test/graphql/compiled.test.ts, which compares both executors. Without a compiler, `compiled` of prepare.ts and its call
 // in execute.ts go too.
 
-import { own } from '@fusion-gateway/base'
-import { allFields, type Selection, type Values } from '@fusion-gateway/pothos-trees'
+import { ownValue } from '@fusion-gateway/base'
+import type { SelectedField, Selection, Values } from '@fusion-gateway/pothos-trees'
 import {
   type DocumentNode,
   type ExecutionResult,
-  type GraphQLInputType,
+  type GraphQLNamedType,
   type GraphQLSchema,
   getNamedType,
-  getNullableType,
   isInputObjectType,
-  isListType,
   Kind,
   type ValueNode,
 } from 'graphql'
@@ -52,36 +50,29 @@ export function compileOperation(
   operationName: string | undefined,
   selection: Selection,
 ): CompiledOperation | undefined {
-  if (selection.hasDirectives || selection.size > maxFields || hasUnsupportedArguments(selection)) return undefined
+  const { hasDirectives, size, all } = selection
+  if (hasDirectives || size > maxFields || !all.every(hasSupportedArguments)) return undefined
   if (document.loc?.source.body.includes('__proto__')) return undefined
   const compiled = compileQuery(schema, document, operationName, { disablingCapturingStackErrors: true })
   return isCompiledQuery(compiled) ? (compiled.query as CompiledOperation) : undefined
 }
 
-function hasUnsupportedArguments({ fields }: Selection): boolean {
-  for (const { node, field } of allFields(fields)) {
-    for (const { name, value } of node.arguments ?? []) {
-      const type = field.args.find((arg) => arg.name === name.value)?.type
-      if (type && !isSupported(value, type)) return true
-    }
-  }
-  return false
+function hasSupportedArguments({ node, field }: SelectedField): boolean {
+  return (node.arguments ?? []).every(({ name, value }) => {
+    const type = field.args.find((arg) => arg.name === name.value)?.type
+    return !type || value.kind === Kind.VARIABLE || isSupported(value, getNamedType(type))
+  })
 }
 
-function isSupported(value: ValueNode, type: GraphQLInputType): boolean {
-  const nullable = getNullableType(type)
-  if (value.kind === Kind.LIST) {
-    const itemType = isListType(nullable) ? nullable.ofType : nullable
-    return value.values.every((item) => item.kind !== Kind.VARIABLE && isSupported(item, itemType))
-  }
-  if (value.kind !== Kind.OBJECT) return true
-  const named = getNamedType(type)
-  if (!isInputObjectType(named)) return false
-  const inputFields = named.getFields()
-  return value.fields.every((inputField) => {
-    const inputType = own(inputFields, inputField.name.value)?.type
-    return (
-      inputField.value.kind !== Kind.VARIABLE && inputType !== undefined && isSupported(inputField.value, inputType)
-    )
-  })
+/** @param type without lists */
+function isSupported(value: ValueNode, type: GraphQLNamedType): boolean {
+  if (value.kind === Kind.LIST) return value.values.every((item) => isSupported(item, type))
+  if (value.kind !== Kind.OBJECT) return value.kind !== Kind.VARIABLE
+  return (
+    isInputObjectType(type) &&
+    value.fields.every((inputField) => {
+      const inputType = ownValue(type.getFields(), inputField.name.value)?.type
+      return inputType !== undefined && isSupported(inputField.value, getNamedType(inputType))
+    })
+  )
 }

@@ -1,4 +1,4 @@
-import { own, recordOf } from '@fusion-gateway/base'
+import { ownValue, recordOf } from '@fusion-gateway/base'
 import {
   defaultPageSize,
   isIncluded,
@@ -82,7 +82,6 @@ interface Place {
 }
 
 class CostCalculation {
-  /** Whether the cost depends on the variables. */
   readsVariables = false
   private readonly variables: Record<string, unknown>
   private readonly shares: Map<string, number> | undefined
@@ -205,8 +204,8 @@ class CostCalculation {
     }
     const [name, ...path] = metadataOf(field).cost?.page?.split('.') ?? []
     if (name === undefined) return undefined
-    const given = this.argument(node, name) as object | null | undefined
-    const size = path.reduce<unknown>((value, key) => own(value as object | null | undefined, key), given)
+    const outer = this.argument(node, name) as object | null | undefined
+    const size = path.reduce<unknown>((value, key) => ownValue(value as object | null | undefined, key), outer)
     if (typeof size === 'object' && size !== null) return Math.max(1, Math.min([size].flat().length, maxPageSize))
     return size == null ? undefined : toPageSize(size)
   }
@@ -241,7 +240,6 @@ class CostCalculation {
 /** What a field costs in the data of a response. */
 interface Part {
   readonly key: string
-  /** Whether its objects are nodes. */
   readonly isNode: boolean
   /** The points besides nodes. */
   readonly extra: number
@@ -266,11 +264,11 @@ function isListOfPage({ field }: SelectedField): boolean {
 
 /** What a field costs that an object has. Nothing has run for a field that is null. */
 function pointsIn(part: Part, parent: unknown): number {
-  const value = own(parent as object | null | undefined, part.key)
+  const value = ownValue(parent as object | null | undefined, part.key)
   if (value === null || value === undefined) return 0
   const { extra, least, lists } = part
   const page = lists.reduce((longest, key) => {
-    const list = own(value, key)
+    const list = ownValue(value, key)
     return Array.isArray(list) ? Math.max(longest, list.length) : longest
   }, least)
   return extra + Math.max(page, pointsOfValue(part, value))

@@ -2,7 +2,6 @@ import { hash } from 'node:crypto'
 import type { Viewer } from '@fusion-gateway/auth'
 import type { Scope } from '@fusion-gateway/base'
 import {
-  allFields,
   createPlanner,
   type Dependencies,
   dependenciesOf,
@@ -229,16 +228,8 @@ function prepareOperation(
   const selection = readSelection(schema, document, withoutLive(definition))
   const executable = declareCoerced(document)
   const name = definition.name?.value
-  const scopes = new Set<Scope>()
-  const fields = new Set<string>()
+  const fields = new Set(selection.all.map(({ parent, field }) => `${parent.name}.${field.name}`))
   const isLive = selection.fields.some(({ field }) => metadataOf(field).isLive === true)
-  let hasTypesOfRows = false
-  for (const { parent, field, type } of allFields(selection.fields)) {
-    hasTypesOfRows ||= isAbstractType(type)
-    fields.add(`${parent.name}.${field.name}`)
-    const { scope } = metadataOf(field)
-    if (scope !== undefined && scope !== 'inherited') scopes.add(scope)
-  }
   let calls = 0
   let compiled: CompiledOperation | undefined
   let busyMilliseconds: number | undefined
@@ -250,8 +241,8 @@ function prepareOperation(
     size: selection.size,
     executable,
     schemas,
-    scopes: [...scopes],
-    hasTypesOfRows,
+    scopes: [...selection.scopes],
+    hasTypesOfRows: selection.all.some(({ type }) => isAbstractType(type)),
     showsSecrets: selection.fields.some(({ field }) => metadataOf(field).isSecret === true),
     summary: { name: name?.slice(0, maxNameLength), hash: hash('sha256', document.loc?.source.body ?? ''), fields },
     ...createCost(definition, selection),

@@ -1,5 +1,5 @@
-import { own } from '@fusion-gateway/base'
-import { conditionsOf } from '@fusion-gateway/pothos-trees'
+import { ownValue } from '@fusion-gateway/base'
+import { isIncluded, readSelection } from '@fusion-gateway/pothos-trees'
 import {
   type ASTVisitor,
   type DocumentNode,
@@ -9,11 +9,9 @@ import {
   NoSchemaIntrospectionCustomRule,
   OperationTypeNode,
   parse,
-  type SelectionSetNode,
   SingleFieldSubscriptionsRule,
   specifiedRules,
   type ValidationContext,
-  type ValidationRule,
   ValuesOfCorrectTypeRule,
   validate,
   visitInParallel,
@@ -31,7 +29,8 @@ export interface ReadDocument {
 /** @param introspection whether the document may introspect the schema */
 export function createDocumentReader(schema: GraphQLSchema, introspection: boolean): (text: string) => ReadDocument {
   const rules = [
-    ...specifiedRules.map((rule) => replaced.get(rule) ?? rule),
+    ...specifiedRules.filter((rule) => rule !== SingleFieldSubscriptionsRule && rule !== ValuesOfCorrectTypeRule),
+    literalsRule,
     operationBoundsRule,
     ...(introspection ? [] : [NoSchemaIntrospectionCustomRule]),
   ]
@@ -42,7 +41,11 @@ export function createDocumentReader(schema: GraphQLSchema, introspection: boole
       const size = checkDocumentSize(text)
       const document = parse(text)
       const errors = validate(schema, document, rules, options)
-      return { size, document, errors: errors.map(explainDirective) }
+      return {
+        size,
+        document,
+        errors: errors.length > 0 ? errors.map(explainDirective) : subscriptionErrors(schema, document),
+      }
     } catch (error) {
       if (error instanceof GraphQLError) return { size: 0, errors: [error] }
       throw error
@@ -51,58 +54,29 @@ export function createDocumentReader(schema: GraphQLSchema, introspection: boole
 }
 
 /**
- * Requires that a subscription selects a field, and the same one whatever its variables are. The rule of graphql-js
- * reads `@skip` and `@include` as if all variables were absent, and accepts a subscription without a field, with which
- * its executor fails.
+ * The errors of subscriptions of a document that is valid otherwise: each selects a field, and the same one whatever its
+ * variables are. The rule of graphql-js reads `@skip` and `@include` as if all variables were absent, and accepts a
+ * subscription without a field, with which its executor fails.
  */
-const subscriptionFieldRule: ValidationRule = (context) => ({
-  OperationDefinition(operation) {
-    if (operation.operation !== OperationTypeNode.SUBSCRIPTION) return
-    const field = fieldOf(context, operation.selectionSet, new Set())
-    if (field === 'selected') {
-      const rule = SingleFieldSubscriptionsRule(context) as { OperationDefinition(node: typeof operation): void }
-      rule.OperationDefinition(operation)
-    } else context.reportError(new DocumentError(problems[field], { nodes: operation }))
-  },
-})
-
-const problems = {
-  variable:
-    'Whether a subscription selects its field must not depend on a variable: remove @skip and @include from it.',
-  none: 'The subscription selects no field: @skip or @include leaves it out.',
+function subscriptionErrors(schema: GraphQLSchema, document: DocumentNode): readonly GraphQLError[] {
+  const subscriptions = document.definitions.flatMap((nodes) =>
+    nodes.kind === Kind.OPERATION_DEFINITION && nodes.operation === OperationTypeNode.SUBSCRIPTION
+      ? [{ nodes, fields: readSelection(schema, document, nodes).fields }]
+      : [],
+  )
+  const onVariable = subscriptions.filter(({ fields }) =>
+    fields.some(({ conditions }) => conditions.some(({ variable }) => variable !== undefined)),
+  )
+  if (onVariable.length > 0) return onVariable.map(({ nodes }) => new DocumentError(variableDecides, { nodes }))
+  const errors = validate(schema, document, [SingleFieldSubscriptionsRule])
+  if (errors.length > 0) return errors
+  const empty = subscriptions.filter(({ fields }) => !fields.some(({ conditions }) => isIncluded(conditions, {})))
+  return empty.map(({ nodes }) => new DocumentError(noField, { nodes }))
 }
 
-/** Whether a subscription selects a field, or depends on a variable for it. Each of its fragments is read once. */
-function fieldOf(
-  context: ValidationContext,
-  { selections }: SelectionSetNode,
-  fragments: Set<string>,
-): keyof typeof problems | 'selected' {
-  let found: 'none' | 'selected' = 'none'
-  for (const selection of selections) {
-    const conditions = conditionsOf(selection.directives)
-    if (conditions.some(({ variable }) => variable !== undefined)) return 'variable'
-    if (conditions.some(({ is }) => !is)) continue
-    if (selection.kind === Kind.FIELD) {
-      found = 'selected'
-      continue
-    }
-    const isSpread = selection.kind === Kind.FRAGMENT_SPREAD
-    if (isSpread && fragments.has(selection.name.value)) continue
-    if (isSpread) fragments.add(selection.name.value)
-    const fragment = isSpread ? context.getFragment(selection.name.value) : selection
-    // Another rule rejects the name of a fragment that does not exist.
-    const inner = fragment ? fieldOf(context, fragment.selectionSet, fragments) : 'selected'
-    if (inner === 'variable') return inner
-    if (inner === 'selected') found = inner
-  }
-  return found
-}
-
-const replaced = new Map<ValidationRule, ValidationRule>([
-  [ValuesOfCorrectTypeRule, literalsRule],
-  [SingleFieldSubscriptionsRule, subscriptionFieldRule],
-])
+const variableDecides =
+  'Whether a subscription selects its field must not depend on a variable: remove @skip and @include from it.'
+const noField = 'The subscription selects no field: @skip or @include leaves it out.'
 
 /** What to do without the directives of incremental delivery, which other servers know. */
 const advice: Record<string, string> = {
@@ -114,7 +88,7 @@ const advice: Record<string, string> = {
 
 /** An error of the validation, which says what to do without a directive that is not supported. */
 function explainDirective(error: GraphQLError): GraphQLError {
-  const message = own(advice, error.message)
+  const message = ownValue(advice, error.message)
   return message === undefined ? error : new DocumentError(message, { nodes: error.nodes ?? null })
 }
 

@@ -58,7 +58,6 @@ export function subgraphOf({ schema, guarded }: Schemas, entities: Entities, loa
   }
 }
 
-/** The type of a variable whose value was coerced before. */
 const Coerced = new GraphQLScalarType({ name: 'Coerced', description: 'A value that was coerced before.' })
 
 /** The name by which documents refer to `Coerced`. No client can guess it, so introspection never finds the type. */

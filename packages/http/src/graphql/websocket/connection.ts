@@ -139,10 +139,7 @@ interface LivenessOptions {
   hasCredential(): boolean
   /** Called when a client without a valid credential has sent too much. */
   onExcess(): void
-  /**
-   * Called with each heartbeat when a client has sent nothing for that long. Its connection ends if it sends nothing
-   * for as long again.
-   */
+  /** Called with each heartbeat of a silent client. The connection ends if it stays silent as long again. */
   onSilence(): void
 }
 

@@ -39,7 +39,6 @@ const closeCodes: Partial<Record<ErrorCode, number>> = {
   SERVICE_UNAVAILABLE: tryAgainLater,
 }
 
-/** The code of the error of ws for a message that is too long. */
 const tooLong = 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH'
 
 const stopping = 'The gateway is stopping.'

@@ -76,15 +76,10 @@ export function credentialIn(params: Record<string, unknown>): Record<string, st
   return Object.fromEntries(sent) as Record<string, string>
 }
 
-/**
- * How graphql-ws takes a message: as a text, or parsed. Resolves when the operation that the message has started is
- * over.
- */
+/** graphql-ws takes a message. Resolves when the operation that the message has started is over. */
 type Handle = (message: string) => Promise<void>
 
-/** An operation that a client has started. */
 interface Operation {
-  /** Whether the client has ended it. */
   isEnded: boolean
   /** Resolves when graphql-ws has forgotten it. */
   over: Promise<void>

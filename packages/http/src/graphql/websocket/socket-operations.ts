@@ -27,7 +27,6 @@ export interface SocketOperationsOptions {
   readonly tracing?: Tracing | undefined
 }
 
-/** The errors of an operation that is not executed, as the client sees them. */
 export class RejectedOperation extends Error {
   override readonly name = 'RejectedOperation'
   readonly errors: readonly GraphQLError[]
@@ -41,10 +40,7 @@ export class RejectedOperation extends Error {
 /** An operation of a client. */
 interface SocketRequest extends Pick<RequestState, 'headers' | 'log'> {
   readonly id: string
-  /**
-   * Finds the viewer anew for each operation, because a key can lose scopes. Closes the connection if it is no longer
-   * valid.
-   */
+  /** Finds the viewer for each operation, and closes the connection if the key is no longer valid. */
   readonly authenticate: Authenticate
   readonly payload: SubscribePayload
   /** Called when the client has sent nothing for long, not even the reply to a ping. */

@@ -4,7 +4,6 @@ export interface FeedItem {
   readonly link?: string | undefined
 }
 
-/** The ids of a feed's items, and of the feeds that they belong to. */
 export interface FeedIds {
   readonly contentIds: readonly string[]
   readonly contentGroupIds: readonly string[]

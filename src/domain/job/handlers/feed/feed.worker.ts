@@ -85,7 +85,6 @@ function decodeExactly(decoder: TextDecoder, bytes: Uint8Array): string | undefi
 
 export interface FeedBytes {
   readonly bytes: Uint8Array
-  /** The header `content-type`. */
   readonly contentType?: string | undefined
 }
 

@@ -28,16 +28,10 @@ const feedElements: ReadonlyMap<string, string> = new Map([
 
 const atom = 'http://www.w3.org/2005/Atom'
 
-/**
- * How deep elements may be nested, tags without an end included. The time and memory of the parser grow with the depth
- * at every tag.
- */
+/** How deep elements may be nested: the parser's time and memory grow with the depth at every tag. */
 const maxDepth = 10_000
 
-/**
- * Stands for an entity that the document itself declares. Such entities are not expanded, and no id has one. No XML has
- * this character.
- */
+/** Stands for an entity that the document declares, which is not expanded. XML has no such character. */
 const declaredEntity = '\uFFFF'
 
 /**

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { own } from '@fusion-gateway/base'
+import { ownValue } from '@fusion-gateway/base'
 import { readThrown } from '../outcome.ts'
 
 // The thread of an isolated handler. It imports little, because each job starts it.
@@ -18,10 +18,7 @@ export type ThreadMessage =
   | { readonly result: string | undefined }
   | { readonly failure: Readonly<Record<string, unknown>> }
 
-/**
- * The longest result that any configuration accepts, in characters. Longer ones would only keep the event loop of the
- * worker busy.
- */
+/** The longest result that any configuration accepts, in characters. */
 const maxResultLength = 1024 * 1024
 
 const progressMilliseconds = 20
@@ -79,7 +76,10 @@ function permanent(message: string): Error {
 
 const reporter = createReporter()
 try {
-  const handler = own((await import(file)) as Record<string, (payload: unknown, context: object) => unknown>, jobType)
+  const handler = ownValue(
+    (await import(file)) as Record<string, (payload: unknown, context: object) => unknown>,
+    jobType,
+  )
   if (!handler) throw permanent(`The file of the handlers no longer exports ${jobType}`)
   const signal = createSignal()
   const result = toJson(await handler(payload, { signal, attempt, progress: reporter.report }))
