@@ -54,6 +54,8 @@ export interface Export {
    * user, and what belongs to the user. Absent for records that follow others.
    */
   readonly changedBy?: readonly EventType[] | 'events of users'
+  /** Keys that exported records have, with null, if they have no value. An import keeps the value of a key that is absent. */
+  readonly nulls?: readonly string[]
   /** Keys of the records that are not exported. */
   readonly without?: readonly string[]
 }

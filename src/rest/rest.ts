@@ -133,7 +133,11 @@ async function respondWithList(served: ServedRoute, reply: FastifyReply, variabl
   const goesOn = ({ data }: ExecutionResult) => data != null && hasNextPage(data, connection)
   const pageOf = (result: ExecutionResult) => toPage(route, stored, connection, dataOf(route, result))
   // The cursor keeps it apart from a page of the same length: of the whole list, a part is not kept.
-  const firstRequest = requestOf(served, request, isWhole ? { first: maxPageSize, after: null } : variables)
+  const firstRequest = requestOf(
+    served,
+    request,
+    isWhole ? { ...variables, first: maxPageSize, after: null } : variables,
+  )
   const response = await operations.runOperation(isWhole ? { ...firstRequest, goesOn } : firstRequest)
   reply.headers(response.headers)
   const { points } = request.held
@@ -164,7 +168,8 @@ async function respondWithList(served: ServedRoute, reply: FastifyReply, variabl
   return streamList(key, first, async (after) => {
     // If the key is revoked meanwhile, no further page is read.
     await authenticate(request)
-    const read = () => operations.executeAdmitted(requestOf(served, request, { first: maxPageSize, after }))
+    const read = () =>
+      operations.executeAdmitted(requestOf(served, request, { ...variables, first: maxPageSize, after }))
     const { result } = await services.queues.operations.run(viewerOf(request), read)
     if (!goesOn(result)) await points?.settle()
     return pageOf(result)
@@ -296,8 +301,8 @@ function toPage({ response }: Route, { shape }: StoredOperation, connection: str
 function urlOfPage({ url, parameters }: Route, { params, query }: RouteInput, cursor: string): string {
   const search = new URLSearchParams()
   for (const { in: place, name } of parameters) {
-    const value = name === 'cursor' ? cursor : own(query, name)
-    if (place === 'query' && typeof value === 'string') search.set(name, value)
+    const values = [name === 'cursor' ? cursor : (own(query, name) ?? [])].flat()
+    if (place === 'query') for (const value of values) search.append(name, value)
   }
   const path = url.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(own(params, name) ?? ''))
   return `${path}?${search}`

@@ -175,7 +175,10 @@ describe('an import', () => {
       [{ ...user, created_at: 'yesterday' }, 'created_at: must be a time, such as 2026-01-31T08:00:00Z'],
       [{ ...other, accounts: [{ ...account, user_platform: 'x' }] }, 'accounts.0.user_platform: must be upper case'],
       [{ ...other, accounts: [account] }, 'the account a1 belongs to another user'],
-      [{ ...other, accounts: [{ ...account, id: 'a2' }] }, 'another record has the same platform account or id'],
+      [
+        { ...other, accounts: [{ ...account, id: 'a2' }] },
+        'another record has the same platform account, external id or id',
+      ],
       [
         { ...user, accounts: [{ ...account, platform_account_id: 'x2' }] },
         'the account a1 has another platform or platform account id',

@@ -28,6 +28,7 @@ const scalarTypes = {
   ID: 'string',
   Int: 'number',
   JSONObject: '{ [key: string]: unknown }',
+  JSONScalar: 'string | number | boolean',
   SafeInt: 'number',
   String: 'string',
 }

@@ -189,6 +189,7 @@ export const changedByCreation: Readonly<Record<string, Lists>> = {
       "profileStats",
       "tenantStats",
       "user",
+      "userByExternalId",
       "userStats",
       "users"
     ]
@@ -242,6 +243,7 @@ export const scalars: Readonly<Record<string, string>> = {
   "Date": "string",
   "DateTime": "string",
   "JSONObject": "{ [key: string]: unknown }",
+  "JSONScalar": "string | number | boolean",
   "Float": "number",
   "SafeInt": "number"
 }

@@ -158,7 +158,8 @@ const linkAccountField = builder.writeField(
   {
     description: 'The account to link.',
     inputFields: (t) => ({
-      userId: t.id({ required: true, description: 'The id of the user.' }),
+      userId: t.id({ description: 'The id of the user. Exactly one of `userId` and `userExternalId` is given.' }),
+      userExternalId: t.string({ description: 'The `externalId` of the user, instead of `userId`.' }),
       platform: t.string({ required: true, description: 'The platform in upper case, such as `YOUTUBE`.' }),
       platformAccountId: t.string({
         required: true,

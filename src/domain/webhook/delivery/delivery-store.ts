@@ -11,7 +11,11 @@ export interface WebhookKey {
   readonly id: string
 }
 
-export type SentEvent = Pick<Event, 'id' | 'type' | 'resourceId' | 'userId' | 'keyId' | 'requestId' | 'createdAt'>
+export interface SentEvent
+  extends Pick<Event, 'id' | 'type' | 'resourceId' | 'userId' | 'keyId' | 'requestId' | 'createdAt'> {
+  /** Absent if the event does not name what it changed. */
+  readonly changedFields?: readonly string[]
+}
 
 /** A delivery that this worker holds until its lease ends, with everything that its attempt needs. */
 export interface ClaimedDelivery {
@@ -163,9 +167,9 @@ function toText(value: number | null): string | null {
 }
 
 function toClaimed(row: unknown[]): ClaimedDelivery {
-  const [tenantAppId, id, leaseToken, attempt, eventId, eventType, resourceId, userId, keyId, requestId, createdAt] =
-    row
-  const [webhookId, url, text, creatorId, scopes, secret, previousSecret, isFailing] = row.slice(11)
+  const [tenantAppId, id, leaseToken, attempt, eventId, eventType, resourceId, userId, keyId, requestId] = row
+  const [createdAt, changedFields, webhookId, url, text, creatorId, scopes, secret, previousSecret, isFailing] =
+    row.slice(10)
   return {
     tenantAppId: String(tenantAppId),
     id: String(id),
@@ -182,6 +186,7 @@ function toClaimed(row: unknown[]): ClaimedDelivery {
             keyId: keyId as string | null,
             requestId: requestId as string | null,
             createdAt: new Date(String(createdAt)),
+            ...(changedFields !== null && { changedFields: changedFields as string[] }),
           },
     webhook: {
       tenantAppId: String(tenantAppId),

@@ -49,17 +49,20 @@ export const listUnread = statement(`
 /** Locks some webhooks of a tenant with events that they have not read. Parameter: tenant. */
 const served = `
   served AS (
-    SELECT tenant_app_id, id AS webhook_id, event_types, cursor FROM webhook
+    SELECT tenant_app_id, id AS webhook_id, event_types, fields, cursor FROM webhook
     WHERE tenant_app_id = $1 AND enabled AND ${nextEvent('$1')} IS NOT NULL
     ORDER BY node_random(id) LIMIT ${maxWebhooks} FOR NO KEY UPDATE SKIP LOCKED
   )`
 
 /** The next events of a webhook that was locked. */
 const unread = `(
-  SELECT id, type FROM event
+  SELECT id, type, changed_fields FROM event
   WHERE event.tenant_app_id = $1 AND event.id > served.cursor AND event.id < node_complete(served.tenant_app_id)
   ORDER BY id LIMIT ${pageSize}
 ) AS unread`
+
+/** Whether the webhook wants the event. One that does not name what it changed may have changed anything. */
+const isWanted = `type = ANY (event_types) AND (cardinality(fields) = 0 OR changed_fields IS NULL OR changed_fields && fields)`
 
 /**
  * Puts new events into deliveries of some webhooks of a tenant, if they want them, and moves the cursors of these
@@ -71,10 +74,10 @@ export const fanOut = statement(
   `
   WITH ${served},
   page AS (
-    SELECT served.tenant_app_id, webhook_id, event_types, unread.id AS event_id, unread.type
+    SELECT served.tenant_app_id, webhook_id, event_types, fields, unread.id AS event_id, unread.type, changed_fields
     FROM served CROSS JOIN LATERAL ${unread}
   ),
-  chosen AS (SELECT * FROM page WHERE type = ANY (event_types)),
+  chosen AS (SELECT * FROM page WHERE ${isWanted}),
   inserted AS (${insertFrom('chosen')}),
   moved AS (
     UPDATE webhook SET cursor = last.event_id
@@ -93,7 +96,7 @@ export const fanOut = statement(
 export const readPages = statement(
   `
   WITH ${served}
-  SELECT webhook_id, unread.id, unread.type, unread.type = ANY (event_types) FROM served CROSS JOIN LATERAL ${unread}
+  SELECT webhook_id, unread.id, unread.type, ${isWanted} FROM served CROSS JOIN LATERAL ${unread}
   ORDER BY webhook_id, unread.id`,
   { mayWait: true },
 )
@@ -147,7 +150,7 @@ export const claim = statement(
     RETURNING delivery.*
   )
   SELECT started.tenant_app_id, started.id, started.lease_token, started.attempts, started.event_id, started.event_type,
-    event.resource_id, event.user_id, event.key_id, event.request_id, event.created_at,
+    event.resource_id, event.user_id, event.key_id, event.request_id, event.created_at, event.changed_fields,
     webhook.id, webhook.url, webhook.query, webhook.key_id, webhook.scopes, webhook.secret,
     CASE WHEN webhook.previous_secret_until > now() THEN webhook.previous_secret END, webhook.failing_since IS NOT NULL
   FROM started JOIN webhook ON webhook.tenant_app_id = $1 AND webhook.id = started.webhook_id
