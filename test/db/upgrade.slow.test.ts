@@ -74,6 +74,8 @@ it('the migrations keep every row and remove the schema of the queue library', a
     '20261128235000_other_databases',
     '20261129001000_names_by_type',
     '20261129030000_events_by_time',
+    '20261130020000_external_ids',
+    '20261130020100_indexes_of_external_ids',
   ])
   expect(await readAll()).toEqual(before)
   const [{ queue } = {}] = await database.prisma.$queryRaw<{ queue?: string | null }[]>`

@@ -40,7 +40,7 @@ function createMemory() {
 /** A query for users by their ids, or for a page of them. */
 const operation = {
   kind: 'query',
-  dependenciesOn: () => ({ models: new Set(['User']), idsOf: ({ ids }: { ids?: string[] }) => ids }),
+  dependenciesOn: () => ({ modelsOf: () => new Set(['User']), idsOf: ({ ids }: { ids?: string[] }) => ids }),
 }
 
 /** Requests a query once. Returns whether its response was in the memory; otherwise it is offered. */

@@ -21,7 +21,7 @@ BEGIN
       CASE WHEN NEW."phone" IS DISTINCT FROM OLD."phone" THEN 'phone' END,
       CASE WHEN NEW."external_id" IS DISTINCT FROM OLD."external_id" THEN 'externalId' END,
       CASE WHEN NEW."metadata"::text IS DISTINCT FROM OLD."metadata"::text THEN 'metadata' END], NULL);
-  ELSIF TG_OP = 'UPDATE' THEN
+  ELSIF TG_OP = 'UPDATE' AND TG_ARGV[3] = 'account' THEN
     fields := array_remove(ARRAY[
       CASE WHEN NEW."id" <> OLD."id" THEN 'id' END, CASE WHEN NEW."created_at" <> OLD."created_at" THEN 'createdAt' END,
       CASE WHEN NEW."user_id" <> OLD."user_id" THEN 'user' END, CASE WHEN NEW."platform" <> OLD."platform" THEN 'platform' END,

@@ -162,6 +162,7 @@ export const UserFilter = builder.filter('User', {
     updatedBefore: t.time({ description: 'Changed before this time.', where: (lt) => ({ updatedAt: { lt } }) }),
     ...t.logic(),
     ...t.nulls(['phone'], { scope: 'contacts:read' }),
+    ...t.nulls(['externalId', 'metadata']),
     hasAccounts: t.exists({
       description: 'Whether the user has accounts.',
       scope: 'users:read',
