@@ -24,6 +24,8 @@ export interface Parameter {
    * it suits everybody.
    */
   readonly example?: unknown
+  /** Whether its entries are repetitions of the parameter, which may have commas. */
+  readonly isRepeated?: true
 }
 
 export interface Body {

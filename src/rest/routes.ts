@@ -205,6 +205,7 @@ const userRoutes: readonly Route[] = [
         variable: 'filter.externalIds',
         description: 'Only the users with these ids of your own system. The parameter can be repeated.',
         rules: z.array(filterText).max(maxEntries),
+        isRepeated: true,
       },
       { ...pageSize('users'), description: 'The number of users: 1–500. 20 if only `cursor` is given.' },
       pageCursor,

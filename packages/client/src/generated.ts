@@ -150,7 +150,9 @@ export const creatingMutations: Readonly<Record<string, string>> = {
   "linkAccount": "Account",
   "linkAccounts": "Account",
   "syncProfile": "Profile",
-  "syncProfiles": "Profile"
+  "syncProfiles": "Profile",
+  "upsertUser": "User",
+  "upsertUsers": "User"
 }
 
 /** The events of creations, and the type of their `resourceId`. */
