@@ -54,7 +54,7 @@ export interface Export {
    * user, and what belongs to the user. Absent for records that follow others.
    */
   readonly changedBy?: readonly EventType[] | 'events of users'
-  /** Keys that exported records have, with null, if they have no value. An import keeps the value of a key that is absent. */
+  /** Keys that records have with null if they have no value, because an import keeps the value of an absent key. */
   readonly nulls?: readonly string[]
   /** Keys of the records that are not exported. */
   readonly without?: readonly string[]

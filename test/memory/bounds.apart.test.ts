@@ -38,9 +38,12 @@ function createMemory() {
 }
 
 /** A query for users by their ids, or for a page of them. */
+// As those of operations, which all requests share.
+const models = new Set(['User'])
+
 const operation = {
   kind: 'query',
-  dependenciesOn: () => ({ modelsOf: () => new Set(['User']), idsOf: ({ ids }: { ids?: string[] }) => ids }),
+  dependenciesOn: () => ({ modelsOf: () => models, idsOf: ({ ids }: { ids?: string[] }) => ids }),
 }
 
 /** Requests a query once. Returns whether its response was in the memory; otherwise it is offered. */

@@ -21,8 +21,9 @@ import { accountIds } from './account.ts'
  * Links platform accounts to users. Linking an account to the same user again returns the first link unchanged. Runs in
  * a transaction.
  *
- * An input is rejected with REQUIRED or CONFLICT if it has not exactly one of `userId` and `userExternalId`, NOT_FOUND for the user, CONFLICT if another user has the platform account or another
- * account has the id, and TOO_LONG if the token of a user would link more than 1,000 accounts.
+ * An input is rejected with REQUIRED or CONFLICT if it has not exactly one of `userId` and `userExternalId`, NOT_FOUND
+ * for the user, CONFLICT if another user has the platform account or another account has the id, and TOO_LONG if the
+ * token of a user would link more than 1,000 accounts.
  */
 export function linkAccounts(context: Context, inputs: readonly z.input<typeof accountLink>[]) {
   return writeEach(inputs, {

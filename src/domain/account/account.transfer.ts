@@ -91,8 +91,8 @@ export const userTransfer: Transfer<UserRecord> = {
 /**
  * Writes users and their accounts. Accounts that a record does not name stay.
  *
- * @throws RecordError if a record moves an account to another user or platform account, or has the external id of a user
- *   whom no record names
+ * @throws RecordError if a record moves an account to another user or platform account, or has the external id of a
+ *   user whom no record names
  */
 async function writeUsers(database: Database, tenantAppId: string, users: readonly UserRecord[]): Promise<void> {
   const accounts = users.flatMap((user) => user.accounts.map((account, index) => ({ user, account, index })))

@@ -195,8 +195,9 @@ const claim = statement(`
 
 /**
  * Reads the rows after an id, and finds those that name users. The ids of accounts and profiles are looked up for each
- * id in a text, because a user can have had thousands. Parameters: tenant, id, ids of users, also external ones, as patterns of LIKE, as
- * regular expressions, and when each was deleted; ids of accounts and profiles, and when the user of each was deleted.
+ * id in a text, because a user can have had thousands. Parameters: tenant, id, ids of users, also external ones, as
+ * patterns of LIKE, as regular expressions, and when each was deleted; ids of accounts and profiles, and when the user
+ * of each was deleted.
  */
 const page = (table: string, text: string, before: '<' | '<=') => `
   page AS (SELECT id, created_at, ${text} AS text FROM ${table} WHERE tenant_app_id = $1 AND id > $2 ORDER BY id LIMIT ${pageSize}),

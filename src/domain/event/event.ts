@@ -31,7 +31,7 @@ export interface Event extends Omit<EventRow, 'type' | 'tenantAppId' | 'changedF
 
 const models = ['User', 'Account', 'Profile'] as const
 
-/** The fields of users, accounts and profiles that events of changes name. Triggers write them (migration external_ids). */
+/** The fields of users, accounts and profiles that events name. Triggers write them (migration external_ids). */
 export const changeableFields: ReadonlySet<string> = new Set(
   models
     .flatMap((model) => dataModel(model).columns.map(({ field }) => field))
