@@ -37,13 +37,18 @@ function createMemory() {
   return { ...createResponseMemory(options), countedBytes }
 }
 
-/** A query for users by their ids, or for a page of them. */
 // As those of operations, which all requests share.
 const models = new Set(['User'])
 
+/** A query for users by their ids, or for a page of them. */
 const operation = {
   kind: 'query',
-  dependenciesOn: () => ({ modelsOf: () => models, idsOf: ({ ids }: { ids?: string[] }) => ids }),
+  dependenciesOn: () => ({
+    models,
+    modelsOf: () => models,
+    unlogged: [],
+    idsOf: ({ ids }: { ids?: string[] }) => ids,
+  }),
 }
 
 /** Requests a query once. Returns whether its response was in the memory; otherwise it is offered. */
