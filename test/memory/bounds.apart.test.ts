@@ -43,6 +43,7 @@ const models = new Set(['User'])
 /** A query for users by their ids, or for a page of them. */
 const operation = {
   kind: 'query',
+  summary: { hash: 'users' },
   dependenciesOn: () => ({
     models,
     modelsOf: () => models,
