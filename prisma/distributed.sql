@@ -43,7 +43,22 @@ END $$ LANGUAGE plpgsql STABLE;
 CREATE OR REPLACE FUNCTION write_events() RETURNS trigger SET search_path = public, pg_temp AS $$
 DECLARE
   changed record;
+  fields text[];
 BEGIN
+  IF TG_OP = 'UPDATE' AND TG_ARGV[3] = 'user' THEN
+    fields := array_remove(ARRAY[
+      CASE WHEN NEW.id <> OLD.id THEN 'id' END, CASE WHEN NEW.created_at <> OLD.created_at THEN 'createdAt' END,
+      CASE WHEN NEW.name <> OLD.name THEN 'name' END, CASE WHEN NEW.email <> OLD.email THEN 'email' END,
+      CASE WHEN NEW.phone IS DISTINCT FROM OLD.phone THEN 'phone' END,
+      CASE WHEN NEW.external_id IS DISTINCT FROM OLD.external_id THEN 'externalId' END,
+      CASE WHEN NEW.metadata::text IS DISTINCT FROM OLD.metadata::text THEN 'metadata' END], NULL);
+  ELSIF TG_OP = 'UPDATE' AND TG_ARGV[3] = 'account' THEN
+    fields := array_remove(ARRAY[
+      CASE WHEN NEW.id <> OLD.id THEN 'id' END, CASE WHEN NEW.created_at <> OLD.created_at THEN 'createdAt' END,
+      CASE WHEN NEW.user_id <> OLD.user_id THEN 'user' END, CASE WHEN NEW.platform <> OLD.platform THEN 'platform' END,
+      CASE WHEN NEW.platform_account_id <> OLD.platform_account_id THEN 'platformAccountId' END,
+      CASE WHEN NEW.display_name <> OLD.display_name THEN 'displayName' END, CASE WHEN NEW.status <> OLD.status THEN 'status' END], NULL);
+  END IF;
   IF TG_OP = 'INSERT' THEN
     FOR changed IN SELECT rows.* FROM (SELECT NULL::text AS user_id, NULL::text AS account_id) AS missing,
       LATERAL (SELECT tenant_app_id, id, user_id, account_id FROM new_rows) AS rows
@@ -56,16 +71,16 @@ BEGIN
     FOR changed IN SELECT rows.* FROM (SELECT NULL::text AS user_id, NULL::text AS account_id) AS missing,
       LATERAL (SELECT tenant_app_id, id, user_id, account_id FROM (SELECT NEW.*) AS new_row) AS rows
     LOOP
-      INSERT INTO event (tenant_app_id, type, resource_id, user_id, account_id) VALUES (changed.tenant_app_id, TG_ARGV[1], changed.id,
-        CASE WHEN TG_ARGV[3] = 'user' THEN changed.id ELSE changed.user_id END, CASE WHEN TG_ARGV[3] = 'account' THEN changed.id ELSE changed.account_id END);
+      INSERT INTO event (tenant_app_id, type, resource_id, user_id, account_id, changed_fields) VALUES (changed.tenant_app_id, TG_ARGV[1], changed.id,
+        CASE WHEN TG_ARGV[3] = 'user' THEN changed.id ELSE changed.user_id END, CASE WHEN TG_ARGV[3] = 'account' THEN changed.id ELSE changed.account_id END, fields);
     END LOOP;
   ELSIF TG_OP = 'UPDATE' THEN
     -- Citus lets no row get another tenant.
     FOR changed IN SELECT rows.* FROM (SELECT NULL::text AS user_id, NULL::text AS account_id) AS missing,
       LATERAL (SELECT tenant_app_id, id, user_id, account_id FROM (SELECT OLD.*) AS old_row) AS rows
     LOOP
-      INSERT INTO event (tenant_app_id, type, resource_id, user_id, account_id) VALUES (changed.tenant_app_id, TG_ARGV[1], changed.id,
-        CASE WHEN TG_ARGV[3] = 'user' THEN changed.id ELSE changed.user_id END, CASE WHEN TG_ARGV[3] = 'account' THEN changed.id ELSE changed.account_id END);
+      INSERT INTO event (tenant_app_id, type, resource_id, user_id, account_id, changed_fields) VALUES (changed.tenant_app_id, TG_ARGV[1], changed.id,
+        CASE WHEN TG_ARGV[3] = 'user' THEN changed.id ELSE changed.user_id END, CASE WHEN TG_ARGV[3] = 'account' THEN changed.id ELSE changed.account_id END, fields);
     END LOOP;
     RETURN NEW;
   ELSE
@@ -86,23 +101,69 @@ CREATE OR REPLACE FUNCTION write_profile_events() RETURNS trigger SET search_pat
 DECLARE
   changed record;
   owner text;
+  fields text[];
 BEGIN
+  IF TG_OP = 'UPDATE' THEN
+    fields := array_remove(ARRAY[
+      CASE WHEN NEW.id <> OLD.id THEN 'id' END, CASE WHEN NEW.created_at <> OLD.created_at THEN 'createdAt' END,
+      CASE WHEN NEW.account_id <> OLD.account_id THEN 'accountId' END, CASE WHEN NEW.platform <> OLD.platform THEN 'platform' END,
+      CASE WHEN NEW.platform_account_id <> OLD.platform_account_id THEN 'platformAccountId' END,
+      CASE WHEN NEW.username IS DISTINCT FROM OLD.username THEN 'username' END, CASE WHEN NEW.url IS DISTINCT FROM OLD.url THEN 'url' END,
+      CASE WHEN NEW.gender IS DISTINCT FROM OLD.gender THEN 'gender' END,
+      CASE WHEN NEW.full_name IS DISTINCT FROM OLD.full_name THEN 'fullName' END,
+      CASE WHEN NEW.first_name IS DISTINCT FROM OLD.first_name THEN 'firstName' END,
+      CASE WHEN NEW.last_name IS DISTINCT FROM OLD.last_name THEN 'lastName' END,
+      CASE WHEN NEW.nick_name IS DISTINCT FROM OLD.nick_name THEN 'nickName' END,
+      CASE WHEN NEW.display_name IS DISTINCT FROM OLD.display_name THEN 'displayName' END,
+      CASE WHEN NEW.description IS DISTINCT FROM OLD.description THEN 'description' END,
+      CASE WHEN NEW.profile_picture_url IS DISTINCT FROM OLD.profile_picture_url THEN 'profilePictureUrl' END,
+      CASE WHEN NEW.date_of_birth IS DISTINCT FROM OLD.date_of_birth THEN 'dateOfBirth' END,
+      CASE WHEN NEW.category IS DISTINCT FROM OLD.category THEN 'category' END,
+      CASE WHEN NEW.website_url IS DISTINCT FROM OLD.website_url THEN 'websiteUrl' END,
+      CASE WHEN NEW.country IS DISTINCT FROM OLD.country THEN 'country' END,
+      CASE WHEN NEW.phone_numbers::text IS DISTINCT FROM OLD.phone_numbers::text THEN 'phoneNumbers' END,
+      CASE WHEN NEW.addresses::text IS DISTINCT FROM OLD.addresses::text THEN 'addresses' END,
+      CASE WHEN NEW.followers_count IS DISTINCT FROM OLD.followers_count THEN 'followersCount' END,
+      CASE WHEN NEW.following_count IS DISTINCT FROM OLD.following_count THEN 'followingCount' END,
+      CASE WHEN NEW.subscribers_count IS DISTINCT FROM OLD.subscribers_count THEN 'subscribersCount' END,
+      CASE WHEN NEW.contents_count IS DISTINCT FROM OLD.contents_count THEN 'contentsCount' END,
+      CASE WHEN NEW.watch_time_in_hours IS DISTINCT FROM OLD.watch_time_in_hours THEN 'watchTimeInHours' END,
+      CASE WHEN NEW.joined_at IS DISTINCT FROM OLD.joined_at THEN 'joinedAt' END,
+      CASE WHEN NEW.verified IS DISTINCT FROM OLD.verified THEN 'verified' END,
+      CASE WHEN NEW.unsupported_fields IS DISTINCT FROM OLD.unsupported_fields THEN 'unsupportedFields' END], NULL);
+  END IF;
   IF TG_OP = 'INSERT' THEN
-    FOR changed IN SELECT tenant_app_id, id, account_id FROM new_rows LOOP
+    FOR changed IN SELECT * FROM new_rows LOOP
       SELECT user_id INTO owner FROM account WHERE tenant_app_id = changed.tenant_app_id AND id = changed.account_id;
-      INSERT INTO event (tenant_app_id, type, resource_id, user_id, account_id)
-        VALUES (changed.tenant_app_id, 'PROFILE_SYNCED', changed.id, owner, changed.account_id);
+      INSERT INTO event (tenant_app_id, type, resource_id, user_id, account_id, changed_fields)
+        VALUES (changed.tenant_app_id, 'PROFILE_SYNCED', changed.id, owner, changed.account_id, array_remove(ARRAY[
+          CASE WHEN changed.username IS NOT NULL THEN 'username' END, CASE WHEN changed.url IS NOT NULL THEN 'url' END,
+          CASE WHEN changed.gender IS NOT NULL THEN 'gender' END, CASE WHEN changed.full_name IS NOT NULL THEN 'fullName' END,
+          CASE WHEN changed.first_name IS NOT NULL THEN 'firstName' END, CASE WHEN changed.last_name IS NOT NULL THEN 'lastName' END,
+          CASE WHEN changed.nick_name IS NOT NULL THEN 'nickName' END, CASE WHEN changed.display_name IS NOT NULL THEN 'displayName' END,
+          CASE WHEN changed.description IS NOT NULL THEN 'description' END,
+          CASE WHEN changed.profile_picture_url IS NOT NULL THEN 'profilePictureUrl' END,
+          CASE WHEN changed.date_of_birth IS NOT NULL THEN 'dateOfBirth' END, CASE WHEN changed.category IS NOT NULL THEN 'category' END,
+          CASE WHEN changed.website_url IS NOT NULL THEN 'websiteUrl' END, CASE WHEN changed.country IS NOT NULL THEN 'country' END,
+          CASE WHEN changed.phone_numbers::text <> '[]' THEN 'phoneNumbers' END, CASE WHEN changed.addresses::text <> '[]' THEN 'addresses' END,
+          CASE WHEN changed.followers_count IS NOT NULL THEN 'followersCount' END,
+          CASE WHEN changed.following_count IS NOT NULL THEN 'followingCount' END,
+          CASE WHEN changed.subscribers_count IS NOT NULL THEN 'subscribersCount' END,
+          CASE WHEN changed.contents_count IS NOT NULL THEN 'contentsCount' END,
+          CASE WHEN changed.watch_time_in_hours IS NOT NULL THEN 'watchTimeInHours' END,
+          CASE WHEN changed.joined_at IS NOT NULL THEN 'joinedAt' END, CASE WHEN changed.verified IS NOT NULL THEN 'verified' END,
+          CASE WHEN changed.unsupported_fields <> '{}' THEN 'unsupportedFields' END], NULL));
     END LOOP;
   ELSIF TG_OP = 'UPDATE' AND TG_WHEN = 'AFTER' THEN
     NEW.synced_at := OLD.synced_at;
     IF NEW *= OLD THEN RETURN NULL; END IF;
     SELECT user_id INTO owner FROM account WHERE tenant_app_id = NEW.tenant_app_id AND id = NEW.account_id;
-    INSERT INTO event (tenant_app_id, type, resource_id, user_id, account_id)
-      VALUES (NEW.tenant_app_id, 'PROFILE_SYNCED', NEW.id, owner, NEW.account_id);
+    INSERT INTO event (tenant_app_id, type, resource_id, user_id, account_id, changed_fields)
+      VALUES (NEW.tenant_app_id, 'PROFILE_SYNCED', NEW.id, owner, NEW.account_id, fields);
   ELSIF TG_OP = 'UPDATE' THEN
     SELECT user_id INTO owner FROM account WHERE tenant_app_id = OLD.tenant_app_id AND id = OLD.account_id;
-    INSERT INTO event (tenant_app_id, type, resource_id, user_id, account_id)
-      VALUES (OLD.tenant_app_id, 'PROFILE_SYNCED', OLD.id, owner, OLD.account_id);
+    INSERT INTO event (tenant_app_id, type, resource_id, user_id, account_id, changed_fields)
+      VALUES (OLD.tenant_app_id, 'PROFILE_SYNCED', OLD.id, owner, OLD.account_id, fields);
     RETURN NEW;
   ELSE
     FOR changed IN SELECT tenant_app_id, id, account_id FROM old_rows LOOP
@@ -132,13 +193,16 @@ BEGIN
     SELECT array_agg(tenant_app_id), array_agg(profile_id) INTO tenants, profiles FROM changed_rows;
   END IF;
   FOR changed IN SELECT DISTINCT tenant_app_id, profile_id FROM unnest(tenants, profiles) AS email (tenant_app_id, profile_id) LOOP
+    UPDATE event SET changed_fields = array_append(event.changed_fields, 'emails') WHERE event.tenant_app_id = changed.tenant_app_id
+      AND event.type = 'PROFILE_SYNCED' AND event.resource_id = changed.profile_id AND event.id > own AND event.id < own || 'g'
+      AND NOT 'emails' = ANY (event.changed_fields);
     SELECT account.id, account.user_id INTO owner FROM profile JOIN account ON account.tenant_app_id = profile.tenant_app_id AND account.id = profile.account_id
       WHERE profile.tenant_app_id = changed.tenant_app_id AND profile.id = changed.profile_id;
     IF FOUND AND NOT EXISTS (SELECT FROM event AS written WHERE written.tenant_app_id = changed.tenant_app_id
       AND written.type = 'PROFILE_SYNCED' AND written.resource_id = changed.profile_id AND written.id > own AND written.id < own || 'g')
     THEN
-      INSERT INTO event (tenant_app_id, type, resource_id, user_id, account_id)
-        VALUES (changed.tenant_app_id, 'PROFILE_SYNCED', changed.profile_id, owner.user_id, owner.id);
+      INSERT INTO event (tenant_app_id, type, resource_id, user_id, account_id, changed_fields)
+        VALUES (changed.tenant_app_id, 'PROFILE_SYNCED', changed.profile_id, owner.user_id, owner.id, ARRAY['emails']);
     END IF;
   END LOOP;
   RETURN NULL;

@@ -21,6 +21,7 @@ const config: CodegenConfig = {
           // An integer up to 2^53 − 1.
           SafeInt: 'number',
           JSONObject: '{ [key: string]: unknown }',
+          JSONScalar: 'string | number | boolean',
         },
       },
     },

@@ -22,6 +22,7 @@ const config: CodegenConfig = {
           Date: 'string',
           DateTime: 'string',
           JSONObject: 'Record<string, unknown>',
+          JSONScalar: 'string | number | boolean',
           SafeInt: 'number',
         },
       },

@@ -53,6 +53,8 @@ export interface Export {
    * user, and what belongs to the user. Absent for records that follow others.
    */
   readonly changedBy?: readonly EventType[] | 'events of users'
+  /** Keys that records have with null if they have no value, because an import keeps the value of an absent key. */
+  readonly nulls?: readonly string[]
   /** Keys of the records that are not exported. */
   readonly without?: readonly string[]
 }

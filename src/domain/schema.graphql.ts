@@ -5,7 +5,7 @@ import { byPlatform } from './account/account.graphql.ts'
 import { builder } from './builder.ts'
 import { loadNodesOf } from './node.graphql.ts'
 import './tenant/tenant.graphql.ts'
-import './user/user.graphql.ts'
+import { byExternalId } from './user/user.graphql.ts'
 import './profile/profile.graphql.ts'
 import './profile/profile-history.graphql.ts'
 import './stats/user-stats.graphql.ts'
@@ -25,7 +25,7 @@ const description =
 export const schemas = buildSchemas(builder, description)
 
 /** The types that other subgraphs of Apollo Federation can refer to. */
-const entities: Entities = { User: [], Account: [byPlatform], Profile: [], EmailRecord: [], Job: [] }
+const entities: Entities = { User: [byExternalId], Account: [byPlatform], Profile: [], EmailRecord: [], Job: [] }
 
 let subgraph: Schemas | undefined
 

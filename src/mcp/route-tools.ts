@@ -37,7 +37,12 @@ function searchOf({ parameters, connection }: Route, args: Arguments): URLSearch
   const given: Arguments = connection === undefined ? args : { ...args, limit: args['limit'] ?? defaultPageSize }
   const inQuery = parameters.filter((parameter) => parameter.in === 'query' && ownValue(given, parameter.name) != null)
   const textOf = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value))
-  return new URLSearchParams(inQuery.map(({ name }) => [name, textOf(ownValue(given, name))]))
+  return new URLSearchParams(
+    inQuery.flatMap(({ name, isRepeated }) => {
+      const value = ownValue(given, name)
+      return (isRepeated ? [value].flat() : [value]).map((one) => [name, textOf(one)])
+    }),
+  )
 }
 
 function inputSchemaOf({ parameters, body, tool }: Route, stored: StoredOperation): Tool['inputSchema'] {

@@ -174,7 +174,7 @@ async function respondWithList(served: ServedRoute, reply: FastifyReply, variabl
   const { query } = input
   const pageOf = (result: ExecutionResult) => toPage(route, stored, connection, dataOf(route, result))
   if (route.streams && query['limit'] === undefined && query['cursor'] === undefined) {
-    return respondWithWhole(served, reply, connection, pageOf)
+    return respondWithWhole(served, reply, { variables, connection, pageOf })
   }
   return respondConditionallyTo(served, reply, variables, (response) => {
     const [body = '', next] = bodyOfPage(route, response, pageOf)
@@ -196,13 +196,23 @@ function bodyOfPage(route: Route, response: OperationResponse, pageOf: PageOf) {
   })
 }
 
+interface WholeList {
+  readonly variables: Values
+  readonly connection: string
+  readonly pageOf: PageOf
+}
+
 /** Responds with a whole list: one that has several pages is streamed. */
-async function respondWithWhole(served: ServedRoute, reply: FastifyReply, connection: string, pageOf: PageOf) {
+async function respondWithWhole(
+  served: ServedRoute,
+  reply: FastifyReply,
+  { variables, connection, pageOf }: WholeList,
+) {
   const { route, operations, services, authenticate } = served
   const { request } = reply
   const goesOn = ({ data }: ExecutionResult) => data != null && hasNextPage(data, connection)
   // The cursor keeps it apart from a page of the same length: of the whole list, a part is not kept.
-  const pageRequest = (after: string | null) => requestOf(served, request, { first: maxPageSize, after })
+  const pageRequest = (after: string | null) => requestOf(served, request, { ...variables, first: maxPageSize, after })
   const response = await operations.runOperation({ ...pageRequest(null), goesOn })
   reply.headers(response.headers)
   const { points } = request.held
@@ -349,8 +359,8 @@ function toPage({ response }: Route, { shape }: StoredOperation, connection: str
 function urlOfPage({ url, parameters }: Route, { params, query }: RouteInput, cursor: string): string {
   const search = new URLSearchParams()
   for (const { in: place, name } of parameters) {
-    const value = name === 'cursor' ? cursor : ownValue(query, name)
-    if (place === 'query' && typeof value === 'string') search.set(name, value)
+    const values = [name === 'cursor' ? cursor : (ownValue(query, name) ?? [])].flat()
+    if (place === 'query') for (const value of values) search.append(name, value)
   }
   const path = url.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(ownValue(params, name) ?? ''))
   return `${path}?${search}`

@@ -18,6 +18,8 @@ export interface Parameter {
   readonly rules: z.ZodType
   /** A value of the demo tenant, which Swagger UI and Postman send, so optional parameters rarely have one. */
   readonly example?: unknown
+  /** Whether its entries are repetitions of the parameter, which may have commas. */
+  readonly isRepeated?: true
 }
 
 export interface Body {

@@ -1,5 +1,5 @@
 import { ownValue } from '@fusion-gateway/base'
-import { filterText, id, integer, matching } from '@fusion-gateway/input'
+import { filterText, id, integer, matching, maxEntries } from '@fusion-gateway/input'
 import { maxPageSize } from '@fusion-gateway/prisma-trees'
 import { z } from 'zod'
 import { accountLink } from '../domain/account/account.input.ts'
@@ -10,7 +10,7 @@ import { profileChange } from '../domain/profile/profile.input.ts'
 import { profileSelection } from '../domain/profile/profile.transfer.ts'
 import { newUser, userChange } from '../domain/user/user.input.ts'
 import { readIdList, readObject, readPageSize, readText } from './inputs.ts'
-import type { Parameter, Route } from './route.ts'
+import type { Parameter, Route, RouteInput } from './route.ts'
 
 const userErrors = 'userErrors { code message field }'
 
@@ -56,6 +56,12 @@ const pageCursor: Parameter = {
   variable: 'after',
   description: 'The start of the page, from the last `Link`.',
   rules: z.string().check(matching(/^[\w-]+$/, 'must be a cursor')),
+}
+
+/** The filter of users by their external ids. Null: it has none, and the response depends on nothing else. */
+function externalIdsIn({ query }: RouteInput): object | null {
+  const given = ownValue(query, 'external_id')
+  return given === undefined ? null : { external_ids: [given].flat() }
 }
 
 const toolCursor = 'The start of the page: `next_cursor` of the page before.'
@@ -189,14 +195,26 @@ const userRoutes: readonly Route[] = [
     description:
       'Returns all users of the tenant, oldest first: more than 500 are streamed. With `limit` or `cursor` it returns one page, and the header `Link` ' +
       'with `rel="next"` if there are more. If a stream fails, the connection is closed before the end of the list.',
-    operation: `query ListUsers($first: Int, $after: String) {
-      users(first: $first, after: $after) { nodes { ${fullUserSelection} } pageInfo { hasNextPage endCursor } }
+    operation: `query ListUsers($filter: UserFilter, $first: Int, $after: String) {
+      users(filter: $filter, first: $first, after: $after) { nodes { ${fullUserSelection} } pageInfo { hasNextPage endCursor } }
     }`,
     parameters: [
+      {
+        in: 'query',
+        name: 'external_id',
+        variable: 'filter.externalIds',
+        description: 'Only the users with these ids of your own system. The parameter can be repeated.',
+        rules: z.array(filterText).max(maxEntries),
+        isRepeated: true,
+      },
       { ...pageSize('users'), description: 'The number of users: 1–500. 20 if only `cursor` is given.' },
       pageCursor,
     ],
-    variables: (request) => ({ first: readPageSize(request, 'limit'), after: readText(request, 'cursor') }),
+    variables: (request) => ({
+      filter: externalIdsIn(request),
+      first: readPageSize(request, 'limit'),
+      after: readText(request, 'cursor'),
+    }),
     tool: {
       description: 'Lists the users with their accounts, oldest first, page by page.',
       limit: 'The number of users: 1–500; 20 by default.',
@@ -224,7 +242,7 @@ const userRoutes: readonly Route[] = [
     url: '/users/:id',
     summary: 'Update a user',
     description:
-      'Absent fields keep their value. `phone: null` clears the phone number; `name: null` and `email: null` change nothing.',
+      'Absent fields keep their value. Null clears `phone`, `external_id` and `metadata`; `name: null` and `email: null` change nothing.',
     operation: `mutation UpdateUser($input: UpdateUserInput!) {
       updateUser(input: $input) { user { ${fullUserSelection} } ${userErrors} }
     }`,
@@ -439,12 +457,14 @@ const accountRoutes: readonly Route[] = [
     body: {
       variable: 'input',
       // In a tool of MCP, the argument `id` is the user.
-      without: ['id', 'userId'],
+      without: ['id', 'userId', 'userExternalId'],
       description: 'The account to link. Unknown fields are ignored.',
       rules: accountLink,
       example: { user_platform: 'YOUTUBE', platform_account_id: 'UC2', display_name: 'Grace on YouTube' },
     },
-    variables: (request) => ({ input: { ...readObject(request), id: undefined, user_id: request.params['id'] } }),
+    variables: (request) => ({
+      input: { ...readObject(request), id: undefined, user_external_id: undefined, user_id: request.params['id'] },
+    }),
     response: 'linkAccount.account',
     component: 'LinkedAccount',
     location: ({ id }) => `/accounts/${encodeURIComponent(id)}`,

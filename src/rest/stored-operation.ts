@@ -210,7 +210,8 @@ function parameterOf({ parameters }: Route, field: string): Parameter | undefine
  * The name in REST of a field of a variable: `input.emails[0].isPrimary` ⇒ `emails[0].is_primary`, `first` ⇒ `limit`.
  */
 function restNameOf(route: Route, field: string): string {
-  const parameter = parameterOf(route, field)
+  // The field can be an entry of a list: `filter.externalIds.0`.
+  const parameter = parameterOf(route, field.replace(/[.[]\d+\]?$/, ''))
   if (parameter) return parameter.name
   const { body } = route
   const inBody = body && field.startsWith(`${body.variable}.`) ? field.slice(body.variable.length + 1) : field

@@ -104,7 +104,7 @@ function pagesOf(services: Services, tenant: TenantApp, log: Logger) {
   const viewer = viewerOf(tenant)
 
   return async function* readPages(
-    { operation: text, path, connection, without = [] }: Export,
+    { operation: text, path, connection, nulls = [], without = [] }: Export,
     variables: Json,
     ids?: readonly string[],
   ): AsyncGenerator<Json[]> {
@@ -116,9 +116,10 @@ function pagesOf(services: Services, tenant: TenantApp, log: Logger) {
       const { data, errors } = await executeOperation({ operation, variables: { ...variables, after }, context })
       if (errors?.[0]) throw errors[0].originalError ?? errors[0]
       const records = encode(shape, valueAt(data ?? {}, path), () => false) as Json[]
-      yield records.map((record) =>
-        Object.fromEntries(Object.entries(record).filter(([key]) => !without.includes(key))),
-      )
+      yield records.map((record) => ({
+        ...Object.fromEntries(Object.entries(record).filter(([key]) => !without.includes(key))),
+        ...Object.fromEntries(nulls.filter((key) => !Object.hasOwn(record, key)).map((key) => [key, null])),
+      }))
       const { hasNextPage, endCursor } = (valueAt(data ?? {}, `${connection}.pageInfo`) ?? {}) as Json
       after = hasNextPage === true ? endCursor : undefined
     } while (after !== undefined)

@@ -253,7 +253,7 @@ async function writeBatch<Item extends ReadRecord>(
 function reasonOf(error: unknown): string {
   if (error instanceof RecordError) return error.message
   if (isDatabaseUnavailable(error)) throw error
-  if (isUniqueViolation(error)) return 'another record has the same platform account or id'
+  if (isUniqueViolation(error)) return 'another record has the same platform account, external id or id'
   const refusal = refusalOf(error)
   if (refusal === undefined) throw error
   return /affect row a second time/.test(refusal) ? 'has the same id twice' : `the database refused it: ${refusal}`

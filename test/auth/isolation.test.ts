@@ -381,6 +381,8 @@ it('every field of Query has an id, is a list or statistics, or knows the viewer
     'jobStats',
     'profileStats',
     'tenantStats',
+    // resources/external-ids.test.ts
+    'userByExternalId',
     'userStats',
     'viewer',
   ])

@@ -80,6 +80,7 @@ const samples: Record<string, unknown> = {
   Date: '2026-01-01',
   SafeInt: 5,
   JSONObject: {},
+  JSONScalar: 'x',
   ID: 'nobody',
 }
 
@@ -93,7 +94,10 @@ export function mutationCases(known: Record<string, unknown>): MutationCase[] {
     const nullable = getNullableType(type)
     if (isListType(nullable)) return [sample(nullable.ofType)]
     if (!isInputObjectType(nullable)) return samples[getNamedType(nullable).name]
-    const required = Object.values(nullable.getFields()).filter((field) => isNonNullType(field.type))
+    const required = Object.values(nullable.getFields()).filter(
+      // An account is linked by the id of a user or by an external id.
+      ({ name, type }) => isNonNullType(type) || (nullable.name === 'LinkAccountInput' && name === 'userId'),
+    )
     return Object.fromEntries(required.map((field) => [field.name, known[field.name] ?? sample(field.type)]))
   }
   return rootFields('getMutationType').flatMap(({ name, args }) => {

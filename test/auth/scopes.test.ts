@@ -270,7 +270,7 @@ describe('a field whose scope the key lacks', () => {
     const declared = fields.filter(({ field }) => metadataOf(field).isNullByError).map(({ name }) => name)
     expect(marked.toSorted()).toEqual(declared.toSorted())
     // These are null if there is no such row.
-    const byId = ['account', 'apiKey', 'emailRecord', 'job', 'node', 'profile', 'user', 'webhook']
+    const byId = ['account', 'apiKey', 'emailRecord', 'job', 'node', 'profile', 'user', 'userByExternalId', 'webhook']
     const mayBeNull = byId.map((name) => `Query.${name}`)
     const ofQuery = fields.filter(({ type }) => type === 'Query').map(({ name }) => name)
     expect(ofQuery.filter((name) => !declared.includes(name)).toSorted()).toEqual(mayBeNull)

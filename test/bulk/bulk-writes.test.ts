@@ -23,7 +23,7 @@ async function createAccounts(count: number) {
   const { tenantAppId } = tenant
   const numbers = Array.from({ length: count }, () => (created += 1))
   const users = numbers.map((number) => {
-    return { ...newUser, tenantAppId, id: `usr_${number}`, name: `User ${number}` }
+    return { ...newUser, tenantAppId, id: `usr_${number}`, name: `User ${number}`, externalId: `ext-${number}` }
   })
   const accounts = numbers.map((number) => {
     const platform = { platform: 'YOUTUBE', platformAccountId: `mine-${number}`, displayName: `Account ${number}` }
@@ -31,7 +31,7 @@ async function createAccounts(count: number) {
   })
   await app.database.prisma.user.createMany({ data: users })
   await app.database.prisma.account.createMany({ data: accounts })
-  return accounts
+  return accounts.map((account, index) => ({ ...account, externalId: `ext-${numbers[index]}` }))
 }
 
 describe('a bulk mutation', () => {
@@ -45,7 +45,16 @@ describe('a bulk mutation', () => {
     ['createUsers', 1, () => newUser],
     ['updateUsers', 1, ({ userId }) => ({ id: userId, name: 'Grace' })],
     // BEGIN and COMMIT count too.
+    // The savepoint is a transaction: BEGIN and COMMIT count too.
+    ['updateUsers', 4, ({ userId }) => ({ id: userId, externalId: `of-${userId}` })],
+    ['createUsers', 1, ({ userId }) => ({ ...newUser, externalId: `new-${userId}` })],
+    ['upsertUsers', 1, ({ userId }) => ({ ...newUser, externalId: `new-${userId}` })],
     ['linkAccounts', 4, link],
+    [
+      'linkAccounts',
+      5,
+      (account, number) => ({ ...link(account, number), userId: undefined, userExternalId: account.externalId }),
+    ],
     ['syncProfiles', 5, ({ id }) => ({ accountId: id, username: 'ada', emails })],
     ['createJobs', 1, () => ({ jobType: 'bulk', payload: {} })],
     ['unlinkAccounts', 1, ({ id }) => ({ id })],
@@ -104,7 +113,15 @@ describe('a bulk mutation', () => {
     const [one, other] = await createAccounts(2)
     const account = { userId: one?.userId, platform: 'X', displayName: 'Ada' }
     const cases = {
+      createUsers: [
+        { ...newUser, externalId: 'twice' },
+        { ...newUser, externalId: 'twice' },
+      ],
       updateUsers: [{ id: one?.userId }, { id: one?.userId }],
+      upsertUsers: [
+        { ...newUser, externalId: 'again' },
+        { ...newUser, externalId: 'again' },
+      ],
       linkAccounts: [
         { ...account, platformAccountId: '1', id: 'given' },
         { ...account, platformAccountId: '2', id: 'given' },
@@ -119,7 +136,9 @@ describe('a bulk mutation', () => {
     }
     for (const [name, inputs] of Object.entries(cases)) {
       const results = await bulk(name, inputs)
-      const [field = ''] = Object.keys(inputs[0] ?? {}).filter((key) => /^(id|accountId|idempotencyKey)$/.test(key))
+      const [field = ''] = Object.keys(inputs[0] ?? {}).filter((key) =>
+        /^(id|externalId|accountId|idempotencyKey)$/.test(key),
+      )
       const error = { code: 'DUPLICATE', field: ['inputs', '1', field], message: `must differ from inputs.0.${field}` }
       expect([name, results]).toEqual([name, [{ userErrors: [] }, { userErrors: [error] }]])
     }

@@ -41,7 +41,8 @@ async function createFullTenant(users: number): Promise<TenantApp> {
   const asTestTenant = { tenantAppId: tenant.id, name: tenant.name, key: '', keyId: '' }
   await createOneOfEach(app, asTestTenant)
   const create = factoriesFor(app, asTestTenant)
-  await create.user({ id: 'ünusual "id"\n', name: 'Zoë 𝒜', phone: null })
+  const metadata = { z: 'ü"', a: [null, { 1: 1.5 }] }
+  await create.user({ id: 'ünusual "id"\n', name: 'Zoë 𝒜', phone: null, externalId: 'ext "1", 2', metadata })
   const { id } = await create.user()
   const account = await create.account(id, { status: 'EXPIRED', createdAt: new Date(0), updatedAt: new Date(1) })
   const unsupportedFields = ['a"b', 'c\\d', 'e,f\n', '']
@@ -95,6 +96,43 @@ describe('export and import', () => {
     expect((await importInto(copy, first)).rejections).toEqual([])
     expect(await rows()).toEqual(before)
     expect(await exportText(copy)).toBe(first)
+  })
+
+  it('exchange external ids, keep those that a record does not have, and refuse that of another user', async () => {
+    const tenant = await newTenant()
+    const time = { created_at: '2026-01-01T00:00:00Z', updated_at: '2026-01-01T00:00:00Z' }
+    const record = (id: string, given: object) =>
+      JSON.stringify({ ...time, id, name: 'n', email: 'e@x', accounts: [], ...given })
+    const rows = async () => {
+      const users = await app.database.prisma.user.findMany({
+        where: { tenantAppId: tenant.id },
+        orderBy: { id: 'asc' },
+      })
+      return users.map(({ id, externalId, metadata }) => [id, externalId, metadata])
+    }
+    const metadata = { plan: 'pro' }
+    const load = (...records: string[]) => importInto(tenant, records.join('\n'))
+    await load(record('a', { external_id: '1', metadata }), record('b', { external_id: '2' }), record('c', {}))
+    // As another service has them.
+    expect((await load(record('a', {}), record('b', {}))).rejections).toEqual([])
+    expect(await rows()).toEqual([
+      ['a', '1', metadata],
+      ['b', '2', null],
+      ['c', null, null],
+    ])
+    await load(record('a', { external_id: '2', metadata: null }), record('b', { external_id: '1' }))
+    expect(await rows()).toEqual([
+      ['a', '2', null],
+      ['b', '1', null],
+      ['c', null, null],
+    ])
+    const { rejections } = await load(record('c', { external_id: '1' }), record('a', { external_id: null }))
+    expect(rejections).toMatchObject([{ id: 'c', reason: 'the external id 1 belongs to the user b' }])
+    expect(await rows()).toEqual([
+      ['a', null, null],
+      ['b', '1', null],
+      ['c', null, null],
+    ])
   })
 
   it('complete an interrupted import when it runs again', async () => {
@@ -175,7 +213,10 @@ describe('an import', () => {
       [{ ...user, created_at: 'yesterday' }, 'created_at: must be a time, such as 2026-01-31T08:00:00Z'],
       [{ ...other, accounts: [{ ...account, user_platform: 'x' }] }, 'accounts.0.user_platform: must be upper case'],
       [{ ...other, accounts: [account] }, 'the account a1 belongs to another user'],
-      [{ ...other, accounts: [{ ...account, id: 'a2' }] }, 'another record has the same platform account or id'],
+      [
+        { ...other, accounts: [{ ...account, id: 'a2' }] },
+        'another record has the same platform account, external id or id',
+      ],
       [
         { ...user, accounts: [{ ...account, platform_account_id: 'x2' }] },
         'the account a1 has another platform or platform account id',

@@ -24,7 +24,8 @@ async function copyOf(from: string): Promise<string> {
   const { user, account, profile } = app.database.prisma
   const where = { tenantAppId: from }
   const owned = <Row>(rows: readonly Row[]) => rows.map((row) => ({ ...row, tenantAppId }))
-  await user.createMany({ data: owned(await user.findMany({ where })) })
+  const users = await user.findMany({ where })
+  await user.createMany({ data: owned(users.map(({ metadata: _, ...row }) => row)) })
   await account.createMany({ data: owned(await account.findMany({ where })) })
   const profiles = await profile.findMany({ where })
   await profile.createMany({ data: owned(profiles.map((row) => ({ ...row, phoneNumbers: [], addresses: [] }))) })

@@ -56,8 +56,9 @@ async function createRows(tenants: [string, number][]): Promise<void> {
 function rowsOf(tenant: string, users: number): string {
   const times = `to_timestamp(number), to_timestamp(number) FROM generate_series(1, ${users}) AS number`
   return `
-    INSERT INTO "user" (tenant_app_id, id, name, email, created_at, updated_at)
-    SELECT '${tenant}', 'usr_' || number, 'Name ' || number, number || '@example.com', ${times};
+    INSERT INTO "user" (tenant_app_id, id, name, email, external_id, metadata, created_at, updated_at)
+    SELECT '${tenant}', 'usr_' || number, 'Name ' || number, number || '@example.com', 'ext_' || number,
+      json_build_object('plan', (CASE WHEN number % 1000 = 0 THEN 'rare' ELSE 'free' END), 'number', number), ${times};
     INSERT INTO account (tenant_app_id, id, user_id, platform, platform_account_id, display_name, status, created_at, updated_at)
     SELECT '${tenant}', 'acc_' || number, 'usr_' || number, (CASE WHEN number % 100 = 0 THEN 'RARE' ELSE 'YOUTUBE' END), number::text,
       'Display ' || number, (CASE WHEN number % 100 = 0 THEN 'EXPIRED' ELSE 'CONNECTED' END)::account_status, ${times};
@@ -133,6 +134,7 @@ describe.skipIf(!canCreateClusters)('on large tables, PostgreSQL uses the indexe
     '{ users(last: 20, filter: { createdAfter: "1970-01-02T00:00:00Z" }) { nodes { name accounts { id } } } }',
     '{ user(id: "usr_7") { accounts { profile { emails { profile { id } } } } } }',
     '{ account(id: "acc_7") { user { name } profile { username } } }',
+    '{ userByExternalId(externalId: "ext_7") { name accounts { id } } }',
     '{ profiles(accountIds: ["acc_7", "acc_8"]) { emails { value } account { user { name } } } }',
     '{ node(id: "prf_7") { ... on Profile { account { user { accounts { id } } } } } }',
     '{ users(first: 500) { nodes { accounts(first: 3) { profile { emails(first: 1) { value } } } } } }',
@@ -215,6 +217,9 @@ describe.skipIf(!canCreateClusters)('on large tables, PostgreSQL uses the indexe
     ['users', 'search: "4711@example"', 'user_folded_search_idx'],
     ['users', 'nameContains: "ame 4711"', 'user_folded_search_idx'],
     ['users', 'email: "4711@example.com"', 'user_email_idx'],
+    ['users', 'externalIds: ["ext_7", "ext_8"]', 'user_tenant_app_id_external_id_key'],
+    ['users', 'metadata: [{ key: "plan", value: "rare" }]', 'user_metadata_idx'],
+    ['users', 'metadata: [{ key: "number", value: 4711 }, { key: "plan", value: "free" }]', 'user_metadata_idx'],
     ['users', 'platform: "RARE"', 'account_tenant_app_id_platform_user_id_idx'],
     ['users', 'updatedAfter: "1970-01-02T03:00:00Z"', 'user_tenant_app_id_updated_at_id_idx'],
     ['users', 'updatedBefore: "1970-01-01T00:10:00Z"', 'user_tenant_app_id_updated_at_id_idx'],
@@ -248,6 +253,15 @@ describe.skipIf(!canCreateClusters)('on large tables, PostgreSQL uses the indexe
       'or: [{ search: "Name 4711" }, { nameContains: "Name 4712" }]',
       /BitmapOr.*user_folded_search_idx.*user_folded_search_idx/s,
     ],
+    ['users', 'externalIds: ["ext_7", "ext_8"]', /user_tenant_app_id_external_id_key/],
+    ['users', 'metadata: [{ key: "plan", value: "rare" }]', /user_metadata_idx/],
+    // The search of the console.
+    [
+      'users',
+      'or: [{ search: "ext_4711" }, { externalIds: ["ext_4711"] }]',
+      /BitmapOr.*user_folded_search_idx.*external_id_key/s,
+    ],
+    ['accounts', 'user: { metadata: [{ key: "number", value: 4711 }] }', /user_metadata_idx/],
     ['users', 'platforms: ["RARE"]', /account_tenant_app_id_platform_user_id_idx/],
     ['users', 'account: { platform: "RARE" }', /account_tenant_app_id_platform_user_id_idx/],
     ['users', 'account: { profile: { countries: ["C7"] } }', /profile_country_idx/],

@@ -75,6 +75,8 @@ it('the migrations keep every row and remove the schema of the queue library', a
     '20261129001000_names_by_type',
     '20261129030000_events_by_time',
     '20261130020000_announced_changes',
+    '20261130020000_external_ids',
+    '20261130020100_indexes_of_external_ids',
     '20261130024500_history',
   ])
   expect(await readAll()).toEqual(before)

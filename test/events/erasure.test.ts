@@ -114,6 +114,25 @@ it('the deletion of a user erases the responses, payloads and results that name 
   expect(await columnsNaming(userId, email)).toEqual(['job.payload'])
 })
 
+it('the external id of a user is a name, and metadata is erased with the user', async () => {
+  const { id: userId } = await factoriesFor(app, tenant).user({
+    externalId: 'crm-7',
+    metadata: { note: 'secret-note' },
+  })
+  const change = 'mutation { upsertUser(input: { externalId: "crm-7", name: "Eve" }) { user { externalId metadata } } }'
+  const kept = await sendOnce('POST', '/graphql', { query: change }, 'upsert-crm-7')
+  expect(kept.body.data.upsertUser.user.metadata).toEqual({ note: 'secret-note' })
+  const jobs = [await createJob({ user: 'crm-7' }), await createJob({ user: 'crm-70', text: 'of crm-7' })]
+  expect(await columnsNaming(userId, 'secret-note')).toContain('idempotent_answer.answer')
+  await app.graphql(tenant, deleteUser, { id: userId })
+  await erase()
+  expect(await findJob(String(jobs[0]))).toMatchObject({ status: 'CANCELLED', payload: null })
+  // Shorter than 20 characters: only a whole string of JSON is a name.
+  expect(await findJob(String(jobs[1]))).toMatchObject({ status: 'PENDING' })
+  expect(await columnsNaming(userId, 'secret-note')).toEqual([])
+  await app.database.prisma.job.deleteMany({ where: { id: { in: jobs } } })
+})
+
 it('ids that clients have chosen for accounts are no names', async () => {
   const { id: userId } = await factoriesFor(app, tenant).user()
   // A token's user can choose the id of the profile of somebody else.

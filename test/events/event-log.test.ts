@@ -273,7 +273,7 @@ describe('the event log', () => {
   it.skipIf(isDistributed)('costs a mutation no statement', async () => {
     const statements = await app.statementsOf(createUser)
     expect(statements).toEqual([
-      expect.stringMatching(/^INSERT INTO "user" .* RETURNING set_config\('fusion.actor', \$8, true\) IS NULL$/),
+      expect.stringMatching(/^INSERT INTO "user" .* RETURNING set_config\('fusion.actor', \$10, true\) IS NULL$/),
     ])
   })
 })

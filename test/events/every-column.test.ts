@@ -101,6 +101,12 @@ function otherValue({ column, sqlType }: Column): string {
   return other(column)
 }
 
+/** The fields of the schema that the event of a change of a column names. Each change writes its time. */
+function fieldsOf(model: Cached, { field }: Column): string[] {
+  if (model === 'EmailRecord') return ['emails']
+  return field === 'updatedAt' ? [] : [field]
+}
+
 describe('an update by SQL', () => {
   it.each(every.filter(({ model, name }) => !isKey(model, name)))(
     'of $label alone has one event of the user',
@@ -111,6 +117,12 @@ describe('an update by SQL', () => {
       // A sync that changes nothing has no event, and writes this time.
       const isSilent = model === 'Profile' && column.column === 'synced_at'
       expect(events).toEqual(isSilent ? [] : [eventOf(tree, model)])
+      const { tenantAppId } = tenant
+      const fields = await app.database.prisma.event.findMany({
+        where: { tenantAppId },
+        select: { changedFields: true },
+      })
+      expect(fields).toEqual(isSilent ? [] : [{ changedFields: fieldsOf(model, column) }])
     },
   )
 

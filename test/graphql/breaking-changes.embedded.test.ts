@@ -76,7 +76,7 @@ describe('what breaks a supergraph', () => {
   const today = printSubgraphSchema()
   const orders = { name: 'orders', text: readPage('examples/supergraph/orders.graphql') }
 
-  const user = 'type User implements Node @key(fields: "id") {'
+  const user = 'type User implements Node @key(fields: "id") @key(fields: "externalId") {'
 
   /** The breaks if the text of today's subgraph is changed. */
   function breaksWith(from: string, to: string): Promise<string[]> {

@@ -64,6 +64,7 @@ function argument(choose: Choose, { name, type }: GraphQLArgument): string | und
   const id = () => `"${pick(choose, [...ids, 'nobody', ''])}"`
   const values: Record<string, () => string> = {
     id: () => pick(choose, [id(), '$id', id()]),
+    externalId: () => pick(choose, ['"ext_1"', '"nobody"', '""']),
     ids: () => `[${id()}, ${id()}, $id]`,
     accountIds: () => pick(choose, [`[${id()}]`, '$list', `[${id()}, ${id()}]`]),
     first: () => pick(choose, ['1', '2', '0', '501', '$first', 'null']),

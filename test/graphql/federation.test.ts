@@ -65,12 +65,13 @@ describe('the subgraph', () => {
     const { data } = await app.graphql<{ _service: { sdl: string } }>(tenant, '{ _service { sdl } }')
     const { sdl } = data._service
     expect(sdl).toBe(printSubgraphSchema())
-    for (const type of ['User', 'Profile', 'EmailRecord', 'Job']) {
+    for (const type of ['Profile', 'EmailRecord', 'Job']) {
       expect(sdl).toContain(`type ${type} implements Node @key(fields: "id") {`)
     }
     expect(sdl).toContain(
       'type Account implements Node @key(fields: "id") @key(fields: "platform platformAccountId") {',
     )
+    expect(sdl).toContain('type User implements Node @key(fields: "id") @key(fields: "externalId") {')
     expect(sdl).not.toContain('_entities')
   })
 
@@ -117,6 +118,18 @@ describe('_entities', () => {
         { __typename: 'Account', id: account.id },
       ])
     }
+  })
+
+  it('finds users by their external ids with one statement more, and none of another tenant', async () => {
+    const [mine, other] = [await app.createTenant(), await app.createTenant()]
+    const { id } = await factoriesFor(app, mine).user({ externalId: 'crm-1' })
+    await factoriesFor(app, other).user({ externalId: 'crm-2' })
+    const references = ['crm-1', 'crm-2', 'crm-1', 'a\0b', ''].map((externalId) => ({ __typename: 'User', externalId }))
+    const statements = await app.statementsOf(async () => {
+      const { data } = await ask(references, mine)
+      expect(data._entities).toMatchObject([{ id }, null, { id }, null, null])
+    })
+    expect(statements).toHaveLength(2)
   })
 
   it('takes an integer for the text of a key', async () => {
@@ -214,7 +227,7 @@ describe('_entities', () => {
   it.each<[object, string]>([
     [{ __typename: 'Order', id: '1' }, 'must have one of these as __typename: User, Account'],
     [{ id: '1' }, 'must have one of these as __typename: User, Account'],
-    [{ __typename: 'User' }, 'must have the key id'],
+    [{ __typename: 'User' }, 'must have the key id, or externalId'],
     [{ __typename: 'User', id: {} }, 'must have the key id'],
     [{ __typename: 'Account', platform: 'YOUTUBE' }, 'must have the key id, or platform platformAccountId'],
     [{ __typename: 'User', id: null }, 'must have the key id'],

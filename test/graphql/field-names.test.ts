@@ -58,6 +58,10 @@ beforeAll(async () => {
       error: { code: 'X', message: 'x', attempt: 1, at: new Date().toISOString() },
     },
   })
+  await app.database.prisma.user.updateMany({
+    where: { id: user.id },
+    data: { externalId: 'ext-1', metadata: { plan: 'pro' } },
+  })
   ids = { User: user.id, Account: account.id, Profile: profile.id, EmailRecord: email.id, Job: job.id }
 })
 afterAll(() => app.close())

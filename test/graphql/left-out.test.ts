@@ -53,6 +53,8 @@ const decisions = {
   'syncProfile.phoneNumbers': 'absent keeps the list of the one profile, null clears it',
   'syncProfile.unsupportedFields': 'absent keeps the list of the one profile, null clears it',
   'createWebhook.eventTypes': 'required, and not empty',
+  'createWebhook.fields': 'restricts: has a value, or is not named',
+  'updateWebhook.fields': 'absent keeps the list, null clears it',
   'claimJobs.jobTypes': 'required, and not empty',
 }
 

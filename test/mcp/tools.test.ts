@@ -125,6 +125,17 @@ describe('a tool of a REST route', () => {
     expect(last.json).not.toHaveProperty('next_cursor')
   })
 
+  it('finds users by their external ids, also with commas', async () => {
+    const other = await app.createTenant()
+    const make = factoriesFor(app, other)
+    await Promise.all(['a,b', 'c', 'd'].map((externalId) => make.user({ externalId })))
+    const { call } = await connectTo(address, { 'x-api-key': other.key })
+    const { json } = await call('list_users', { external_id: ['a,b', 'd'] })
+    expect(json.users.map((user: Record<string, string>) => user['external_id']).toSorted()).toEqual(['a,b', 'd'])
+    const created = await call('create_user', { name: 'Ada', email: 'a@b', phone: '1', external_id: 'e', metadata: {} })
+    expect(created.json).toMatchObject({ external_id: 'e', metadata: {} })
+  })
+
   it('reads 20 rows of a list without a limit, and not all', async () => {
     const other = await app.createTenant()
     const make = factoriesFor(app, other)

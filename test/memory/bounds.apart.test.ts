@@ -37,10 +37,19 @@ function createMemory() {
   return { ...createResponseMemory(options), countedBytes }
 }
 
+// As those of operations, which all requests share.
+const models = new Set(['User'])
+
 /** A query for users by their ids, or for a page of them. */
 const operation = {
   kind: 'query',
-  dependenciesOn: () => ({ models: new Set(['User']), idsOf: ({ ids }: { ids?: string[] }) => ids }),
+  summary: { hash: 'users' },
+  dependenciesOn: () => ({
+    models,
+    modelsOf: () => models,
+    unlogged: [],
+    idsOf: ({ ids }: { ids?: string[] }) => ids,
+  }),
 }
 
 /** Requests a query once. Returns whether its response was in the memory; otherwise it is offered. */

@@ -315,6 +315,18 @@ describe('REST', () => {
       await app.rest(tenant, 'PUT', `/users/${user.id}`, { name: `after ${url}` })
       expect((await get(url, { 'if-none-match': tag })).statusCode).toBe(200)
     }
+    // A filter can be about rows of any model; a list without one depends on what it has.
+    const { account } = await createOneOfEach(app, tenant)
+    const sync = () => app.rest(tenant, 'PUT', `/accounts/${account.id}/profile`, { username: crypto.randomUUID() })
+    for (const [url, status] of [
+      ['/users?limit=2', hit],
+      ['/users?limit=2&external_id=x', miss],
+    ] as const) {
+      for (let time = 0; time < 3; time += 1) await get(url)
+      expect(statusOf(await get(url))).toBe(hit)
+      await sync()
+      expect([url, statusOf(await get(url))]).toEqual([url, status])
+    }
     await get('/users/missing')
     await get('/users/missing')
     expect((await get('/users/missing')).statusCode).toBe(404)

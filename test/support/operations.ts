@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import {
   type GraphQLField,
   type GraphQLInputType,
@@ -31,6 +32,9 @@ function valueByName(name: string, { userId, accountId, jobId }: SampleIds): unk
     code: 'BUSY',
     country: 'DE',
     email: 'ada@example.com',
+    // Each user has another one.
+    externalId: randomUUID(),
+    fields: ['email'],
     first: 2,
     gender: 'FEMALE',
     ids: [userId, jobId],
@@ -59,6 +63,7 @@ const valueByType: Record<string, unknown> = {
   ID: 'an-id',
   Int: 1,
   JSONObject: { z: 1, a: [null, { ключ: '"' }] },
+  JSONScalar: 'a text',
   SafeInt: 2 ** 53 - 1,
   String: 'a text',
 }
@@ -79,7 +84,12 @@ function sampleOf(type: GraphQLInputType, name: string, ids: SampleIds, isInner 
   const isFilter = nullable.name.endsWith('Filter')
   const fields = Object.values(nullable.getFields()).filter(
     // A mutation that expects another time writes nothing.
-    ({ name: of }) => of !== 'expectedUpdatedAt' && (!isFilter || !(isInner || isOneOfMany(of))),
+    // The id of a user is given.
+    ({ name: of }) =>
+      !['expectedUpdatedAt', 'userExternalId'].includes(of) &&
+      // A user can be created twice.
+      !(nullable.name === 'CreateUserInput' && of === 'externalId') &&
+      (!isFilter || !(isInner || isOneOfMany(of))),
   )
   const given = nullable.isOneOf ? fields.slice(0, 1) : fields
   return Object.fromEntries(given.map((field) => [field.name, sampleOf(field.type, field.name, ids, isFilter)]))

@@ -28,6 +28,7 @@ const scalarTypes = {
   ID: 'string',
   Int: 'number',
   JSONObject: '{ [key: string]: unknown }',
+  JSONScalar: 'string | number | boolean',
   SafeInt: 'number',
   String: 'string',
 }
@@ -130,7 +131,7 @@ export function generateClientLists(): string {
   const creations = fieldsOf('Mutation').flatMap((field) => {
     const many = results.find(({ parent }) => parent === ofType(field))
     const created = fieldsOf(ofType(many ?? field)).find((each) => nodes.has(ofType(each)))
-    const isCreation = created && /^(create|link|sync)/.test(field.name)
+    const isCreation = created && /^(create|link|sync|upsert)/.test(field.name)
     return isCreation ? [[field.name, ofType(created)] as const] : []
   })
   const createdTypes = new Set(creations.map(([, type]) => type))

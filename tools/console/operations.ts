@@ -24,7 +24,14 @@ const enums = ['EventType', 'OrderDirection', 'UserOrderField']
 
 const config = {
   enumType: 'string-literal',
-  scalars: { ID: 'string', DateTime: 'string', Date: 'string', SafeInt: 'number', JSONObject: 'object' },
+  scalars: {
+    ID: 'string',
+    DateTime: 'string',
+    Date: 'string',
+    SafeInt: 'number',
+    JSONObject: 'object',
+    JSONScalar: 'string | number | boolean',
+  },
   strictScalars: true,
   immutableTypes: true,
   skipTypename: true,

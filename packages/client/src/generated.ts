@@ -157,7 +157,9 @@ export const creatingMutations: Readonly<Record<string, string>> = {
   "linkAccount": "Account",
   "linkAccounts": "Account",
   "syncProfile": "Profile",
-  "syncProfiles": "Profile"
+  "syncProfiles": "Profile",
+  "upsertUser": "User",
+  "upsertUsers": "User"
 }
 
 /** The events of creations, and the type of their `resourceId`. */
@@ -199,6 +201,7 @@ export const changedByCreation: Readonly<Record<string, Lists>> = {
       "profileStats",
       "tenantStats",
       "user",
+      "userByExternalId",
       "userStats",
       "users"
     ]
@@ -256,6 +259,7 @@ export const scalars: Readonly<Record<string, string>> = {
   "DateTime": "string",
   "Float": "number",
   "JSONObject": "{ [key: string]: unknown }",
+  "JSONScalar": "string | number | boolean",
   "SafeInt": "number"
 }
 

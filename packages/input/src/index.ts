@@ -10,6 +10,7 @@ export {
   filterText,
   httpUrl,
   id,
+  indexedObject,
   indexedText,
   integer,
   kept,

@@ -1,3 +1,5 @@
+import { isStorableText } from '@fusion-gateway/sql'
+
 /** A text, or a number, of JSON. The text comes first, so that no number is found in one. */
 const token = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/gs
 
@@ -60,6 +62,13 @@ export function excessOf(value: unknown): string | undefined {
 export function hasProtoKey(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   return Object.hasOwn(value, '__proto__') || Object.values(value).some(hasProtoKey)
+}
+
+/** Whether the database can store all texts of a value, and the keys of its objects, one by one. */
+export function hasStorableTexts(value: unknown): boolean {
+  if (typeof value === 'string') return isStorableText(value)
+  const keys = typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.keys(value) : []
+  return keys.every(isStorableText) && everyValue(value, hasStorableTexts)
 }
 
 /** The recursion ends at the maximum depth. */

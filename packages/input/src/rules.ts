@@ -1,7 +1,7 @@
 import { type FieldError, type FieldErrorCode, invalidInput, isObject } from '@fusion-gateway/base'
 import { isPossibleId, isStorableText, isStorableTime } from '@fusion-gateway/sql'
 import { z } from 'zod'
-import { hasProtoKey, isShallow } from './json.ts'
+import { hasProtoKey, hasStorableTexts, isShallow } from './json.ts'
 import type { Bounds, RuleDef } from './json-schema.ts'
 
 // The rules of inputs. The inputs of a resource are built from them, for GraphQL, REST and import alike.
@@ -166,6 +166,14 @@ export const withoutProtoKey = rule<JsonObject>(
   'must have no key __proto__',
   (value) => !hasProtoKey(value),
 )
+
+/** A JSON object that an index has, as the type jsonb of PostgreSQL: its texts are storable. */
+export function indexedObject(max: number) {
+  return storedObject(max).check(
+    withoutProtoKey,
+    rule('INVALID_FORMAT', 'must not contain NUL characters or unpaired surrogates', hasStorableTexts),
+  )
+}
 
 /** A text that a list is filtered by: as long as the longest name that can be stored, that of a profile. */
 export const filterText = storableText.check(atMost(maxNameLength))

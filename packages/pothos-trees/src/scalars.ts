@@ -1,7 +1,7 @@
 import { recordOf } from '@fusion-gateway/base'
 import { tooLargeNumberIn } from '@fusion-gateway/input'
 import { isStorableTime } from '@fusion-gateway/sql'
-import { GraphQLError, GraphQLScalarType, type ValueNode, visit } from 'graphql'
+import { GraphQLError, GraphQLScalarType, Kind, type ValueNode, valueFromASTUntyped, visit } from 'graphql'
 import { GraphQLDate, GraphQLDateTimeISO, GraphQLJSONObject, GraphQLSafeInt } from 'graphql-scalars'
 
 /** A JSON object: a phone number, an address, a payload or a result. */
@@ -54,6 +54,14 @@ function complete(scalar: GraphQLScalarType): GraphQLScalarType {
   })
 }
 
+/** A value of JSON without values in it, other than null. */
+export type JsonScalar = string | number | boolean
+
+function toJsonScalar(value: unknown): JsonScalar {
+  if (typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value)) return value as JsonScalar
+  throw new GraphQLError('JSONScalar must be a text, a number, true or false.')
+}
+
 export const scalars = {
   DateTime: described(
     // It serializes to a string, because JSON.stringify is slower for a Date.
@@ -70,6 +78,19 @@ export const scalars = {
     complete(GraphQLJSONObject),
     'rfc8259#section-4',
     'A JSON object. Its keys keep their order, except for keys that are whole numbers, which come first.',
+  ),
+  JSONScalar: described(
+    new GraphQLScalarType({
+      name: 'JSONScalar',
+      serialize: toJsonScalar,
+      parseValue: toJsonScalar,
+      parseLiteral(node) {
+        if (node.kind === Kind.INT || node.kind === Kind.FLOAT) checkNumber(node.value)
+        return toJsonScalar(valueFromASTUntyped(node))
+      },
+    }),
+    'rfc8259#section-3',
+    'A value of JSON that is a text, a number, true or false.',
   ),
   SafeInt: described(
     GraphQLSafeInt,

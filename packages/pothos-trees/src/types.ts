@@ -1,7 +1,7 @@
 import type { Loaders } from '@fusion-gateway/prisma-trees'
 import type { Sql } from '@fusion-gateway/sql'
 import type { Register } from './register.ts'
-import type { JsonObject } from './scalars.ts'
+import type { JsonObject, JsonScalar } from './scalars.ts'
 
 /** What the fields of this package need of the context of resolvers. */
 export interface TreesContext {
@@ -30,6 +30,7 @@ export interface TreesTypes {
     DateTime: { Input: Date; Output: Date }
     Date: { Input: Date; Output: Date }
     JSONObject: { Input: JsonObject; Output: JsonObject }
+    JSONScalar: { Input: JsonScalar; Output: JsonScalar }
     SafeInt: { Input: number; Output: number }
   }
 }

@@ -138,13 +138,24 @@ describe('the client of a blog', () => {
     await expect(read({ maxLength: 1_000, errorFor })).rejects.toBe(tooMuch)
   })
 
+  it.each([1, '1', true])('selects by the value %j of a key of JSON', async (value) => {
+    const where = { meta: { path: ['b'], equals: value } }
+    const select = { id: true }
+    const own = await blogs.of(blogId).post.findMany({ where, select, orderBy: { id: 'asc' }, take: 500 })
+    const expected = await blogs.plain.post.findMany({ where: { blogId, ...where }, select, orderBy: { id: 'asc' } })
+    expect(own).toEqual(expected)
+    expect(own.length > 0).toBe(value === 1)
+  })
+
   it('says what it does not support', async () => {
     const { post } = blogs.of(blogId)
     const where = (condition: object) => post.findMany({ where: condition as never, take: 1 })
     await expect(where({ labels: { has: 'x' } })).rejects.toThrow('`has` on labels of the table Post')
     await expect(where({ labels: { equals: ['x'] } })).rejects.toThrow('`equals` on labels')
     await expect(where({ meta: { equals: Prisma.DbNull } })).rejects.toThrow('`equals` on meta')
-    await expect(where({ meta: { path: ['b'], equals: 1 } })).rejects.toThrow('`path` on meta')
+    await expect(where({ meta: { path: ['a', '0'], equals: 1 } })).rejects.toThrow('`path` on meta')
+    await expect(where({ meta: { path: ['b'], equals: {} } })).rejects.toThrow('`path` on meta')
+    await expect(where({ meta: { path: ['b'], gt: 1 } })).rejects.toThrow('`path` on meta')
     await expect(post.findMany({ orderBy: { reviewerId: 'asc' }, take: 1 })).rejects.toThrow(
       'README.md of prisma-trees says which fields have one',
     )

@@ -148,7 +148,10 @@ const linkAccountField = builder.writeField(
   {
     description: 'The account to link.',
     inputFields: (t) => ({
-      userId: t.id({ required: true, description: 'The id of the user.' }),
+      userId: t.id({ description: 'The id of the user. Required without `userExternalId`.' }),
+      userExternalId: t.string({
+        description: 'The `externalId` of the user, in place of `userId`. Both are rejected.',
+      }),
       platform: t.string({ required: true, description: 'The platform in upper case, such as `YOUTUBE`.' }),
       platformAccountId: t.string({
         required: true,

@@ -10,6 +10,7 @@ import {
   upperCaseWord,
 } from '@fusion-gateway/input'
 import { z } from 'zod'
+import { userFields } from '../user/user.input.ts'
 
 /** The fields of an account that clients set, as the database stores them. */
 export const accountFields = { platform: upperCaseWord, platformAccountId: filledIndexedText, displayName: filledText }
@@ -21,7 +22,9 @@ const displayName = accountFields.displayName.check(atMost(200))
 export const accountLink = z.object({
   /** The id of an account that comes from another system. */
   id: id.nullish(),
-  userId: z.string(),
+  userId: z.string().nullish(),
+  /** Names the user instead of `userId`. */
+  userExternalId: userFields.externalId.nullish(),
   platform: accountFields.platform,
   platformAccountId: text(128),
   displayName,

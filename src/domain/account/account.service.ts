@@ -1,4 +1,4 @@
-import { invalidField } from '@fusion-gateway/base'
+import { GatewayError, invalidField, invalidInput } from '@fusion-gateway/base'
 import { type Account, dataModel } from '@fusion-gateway/database'
 import type { Context } from '@fusion-gateway/gateway-kit'
 import {
@@ -13,7 +13,7 @@ import {
 import { selectColumns } from '@fusion-gateway/prisma-trees'
 import { isPossibleId, type Sql, statement } from '@fusion-gateway/sql'
 import type { z } from 'zod'
-import { userNotFound } from '../user/user.service.ts'
+import { holdersOf, userNotFound } from '../user/user.service.ts'
 import { accountChange, accountLink } from './account.input.ts'
 import { accountIds } from './account.ts'
 
@@ -21,20 +21,25 @@ import { accountIds } from './account.ts'
  * Links platform accounts to users. Linking an account to the same user again returns the first link unchanged. Runs in
  * a transaction.
  *
- * An input is rejected with NOT_FOUND for the user, CONFLICT if another user has the platform account or another
- * account has the id, and TOO_LONG if the token of a user would link more than 1,000 accounts.
+ * An input is rejected with REQUIRED or CONFLICT if it has not exactly one of `userId` and `userExternalId`, NOT_FOUND
+ * for the user, CONFLICT if another user has the platform account or another account has the id, and TOO_LONG if the
+ * token of a user would link more than 1,000 accounts.
  */
 export function linkAccounts(context: Context, inputs: readonly z.input<typeof accountLink>[]) {
   return writeEach(inputs, {
-    parse(input): NewAccount {
-      const { id, status, ...fields } = parseInput(accountLink, input)
-      if (!isPossibleId(fields.userId)) throw userNotFound('userId')
-      return { ...fields, id: id ?? accountIds.create(), status: status ?? 'CONNECTED' }
+    parse(input): Link {
+      const { id, status, userId, userExternalId, ...fields } = parseInput(accountLink, input)
+      if (userId == null && userExternalId == null) throw invalidField('userId', 'REQUIRED', oneUser)
+      if (userId != null && userExternalId != null) throw invalidField('userExternalId', 'CONFLICT', oneUser)
+      if (userId != null && !isPossibleId(userId)) throw userNotFound('userId')
+      return { ...fields, userId, userExternalId, id: id ?? accountIds.create(), status: status ?? 'CONNECTED' }
     },
     unique: { platformAccountId: platformNameOf, id: ({ id }) => id },
     write: (links) => writeLinks(context, links),
   })
 }
+
+const oneUser = 'or userExternalId must be given, and not both'
 
 export const linkAccount = writeOne(linkAccounts)
 
@@ -44,7 +49,38 @@ const tooManyAccounts = `has ${maxAccountsOfToken} accounts, the most that a use
 
 type NewAccount = Omit<Account, 'tenantAppId' | 'createdAt' | 'updatedAt'>
 
-async function writeLinks({ viewer, sql, db }: Context, links: readonly NewAccount[]): Promise<Outcome<Account>[]> {
+/** An account to link, with the user as the input names it. */
+type Link = Omit<NewAccount, 'userId'> & {
+  readonly userId: string | null | undefined
+  readonly userExternalId: string | null | undefined
+}
+
+async function writeLinks(context: Context, links: readonly Link[]): Promise<Outcome<Account>[]> {
+  const externalIds = links.flatMap(({ userExternalId }) => userExternalId ?? [])
+  const holderOf = externalIds.length > 0 ? await holdersOf(context, externalIds) : new Map<string, string>()
+  const accounts = links.map(({ userExternalId, userId, ...account }) => {
+    // No user has an empty id.
+    return { ...account, userId: userId ?? holderOf.get(userExternalId ?? '') ?? '' }
+  })
+  const outcomes = await writeAccounts(context, accounts)
+  return outcomes.map((outcome, index) => {
+    const isByExternalId = links[index]?.userExternalId != null
+    return isByExternalId && outcome instanceof GatewayError ? byExternalId(outcome) : outcome
+  })
+}
+
+/** The rejection of an input that names its user by `userExternalId`. */
+function byExternalId(error: GatewayError): GatewayError {
+  return invalidInput(
+    error.fields.map((rejected) => {
+      if (rejected.field !== 'userId') return rejected
+      const message = rejected.code === 'NOT_FOUND' ? 'is not the external id of a user' : rejected.message
+      return { ...rejected, field: 'userExternalId', message }
+    }),
+  )
+}
+
+async function writeAccounts({ viewer, sql, db }: Context, links: readonly NewAccount[]): Promise<Outcome<Account>[]> {
   // Locked, so that the foreign key of one account cannot reject the others.
   const locked = await db.user.lockMany({
     where: { id: { in: [...new Set(links.map(({ userId }) => userId))] } },

@@ -1,6 +1,6 @@
 import { AccountStatus, type Database, dataModel } from '@fusion-gateway/database'
 import { id, orNull, recordTime } from '@fusion-gateway/input'
-import { insertRows } from '@fusion-gateway/prisma-trees'
+import { insertRows, updateEach } from '@fusion-gateway/prisma-trees'
 import { lastTime } from '@fusion-gateway/sql'
 import { z } from 'zod'
 import { RecordError, type Transfer } from '../resource.ts'
@@ -42,6 +42,8 @@ export const userSelection = `
   name
   email
   phone
+  external_id: externalId
+  metadata
   tenant_app_id: tenantAppId`
 
 export const fullUserSelection = `${userSelection}
@@ -54,6 +56,9 @@ const userRecord = z.object({
   name: userFields.name,
   email: userFields.email,
   phone: orNull(userFields.phone),
+  // A record of another service, which does not know them, leaves them as they are.
+  external_id: userFields.externalId.nullish(),
+  metadata: userFields.metadata.nullish(),
   accounts: z.array(accountRecord),
 })
 
@@ -77,6 +82,7 @@ export const userTransfer: Transfer<UserRecord> = {
     path: 'users.nodes',
     connection: 'users',
     changedBy: 'events of users',
+    nulls: ['external_id', 'metadata'],
     // The tenant has another id where the records are imported.
     without: ['tenant_app_id'],
   },
@@ -85,7 +91,8 @@ export const userTransfer: Transfer<UserRecord> = {
 /**
  * Writes users and their accounts. Accounts that a record does not name stay.
  *
- * @throws RecordError if a record moves an account to another user or platform account
+ * @throws RecordError if a record moves an account to another user or platform account, or has the external id of a
+ *   user whom no record names
  */
 async function writeUsers(database: Database, tenantAppId: string, users: readonly UserRecord[]): Promise<void> {
   const accounts = users.flatMap((user) => user.accounts.map((account, index) => ({ user, account, index })))
@@ -100,14 +107,19 @@ async function writeUsers(database: Database, tenantAppId: string, users: readon
       throw new RecordError(`the account ${account.id} has another platform or platform account id`)
     }
   }
-  await insertRows(
-    database.sql,
-    dataModel('User'),
-    users.map(({ accounts: _, created_at: createdAt, updated_at: updatedAt, ...fields }) => {
-      return { ...fields, tenantAppId, createdAt, updatedAt }
-    }),
-    { update: ['name', 'email', 'phone', 'createdAt', 'updatedAt'] },
-  )
+  await releaseExternalIds(database, tenantAppId, users)
+  for (const alike of Map.groupBy(users, (user) => Object.keys(ofOtherSystem(user)).join()).values()) {
+    const [first] = alike as [UserRecord]
+    await insertRows(
+      database.sql,
+      dataModel('User'),
+      alike.map((user) => {
+        const { id, name, email, phone, created_at: createdAt, updated_at: updatedAt } = user
+        return { tenantAppId, id, name, email, phone, ...ofOtherSystem(user), createdAt, updatedAt }
+      }),
+      { update: ['name', 'email', 'phone', ...Object.keys(ofOtherSystem(first)), 'createdAt', 'updatedAt'] },
+    )
+  }
   await insertRows(
     database.sql,
     dataModel('Account'),
@@ -132,4 +144,30 @@ async function writeUsers(database: Database, tenantAppId: string, users: readon
     }),
     { update: ['displayName', 'status', 'createdAt', 'updatedAt'] },
   )
+}
+
+/** The fields of a user that only records of this gateway have. What a record does not have keeps its value. */
+function ofOtherSystem({ external_id: externalId, metadata }: UserRecord) {
+  return {
+    ...(externalId !== undefined && { externalId }),
+    ...(metadata !== undefined && { metadata: metadata && JSON.stringify(metadata) }),
+  }
+}
+
+/**
+ * Takes external ids from users who get another one by their own record, so that records may exchange them.
+ *
+ * @throws RecordError if a user has one of them whom no record names
+ */
+async function releaseExternalIds({ sql, reads }: Database, tenantAppId: string, users: readonly UserRecord[]) {
+  const idOf = new Map(users.flatMap(({ id, external_id: externalId }) => (externalId ? [[externalId, id]] : [])))
+  if (idOf.size === 0) return
+  const owner = { id: tenantAppId }
+  const holders = await reads.batch(sql, 'User', 'externalId', owner, [...idOf.keys()])
+  const others = holders.filter(({ id, externalId }) => idOf.get(externalId as string) !== id)
+  const named = new Set(users.filter(({ external_id }) => external_id !== undefined).map(({ id }) => id))
+  const [kept] = others.filter(({ id }) => !named.has(id))
+  if (kept) throw new RecordError(`the external id ${kept.externalId} belongs to the user ${kept.id}`)
+  const changes = others.map(({ id }) => ({ where: { id }, data: { externalId: null } }))
+  await updateEach({ sql, owner, model: dataModel }, 'User', changes)
 }

@@ -169,6 +169,8 @@ const pageSize = 50
 
 interface Erasure {
   readonly userId: string
+  /** The id of the user in the tenant's own system. */
+  readonly externalId: string | null
   readonly deletedAt: string
 }
 
@@ -185,12 +187,13 @@ const claim = statement(`
   UPDATE erasure SET due_at = now() + interval '1 hour' WHERE tenant_app_id = $1 AND id IN (
     SELECT id FROM erasure WHERE tenant_app_id = $1 AND ${isDue}
     ORDER BY due_at LIMIT ${maxUsers} FOR UPDATE SKIP LOCKED
-  ) RETURNING id, deleted_at`)
+  ) RETURNING id, external_id, deleted_at`)
 
 /**
  * Reads the rows after an id, and finds those that name users. The ids of accounts and profiles are looked up for each
- * id in a text, because a user can have had thousands. Parameters: tenant, id, ids of users as patterns of LIKE, as
- * regular expressions, and when each was deleted; ids of accounts and profiles, and when the user of each was deleted.
+ * id in a text, because a user can have had thousands. Parameters: tenant, id, ids of users, also external ones, as
+ * patterns of LIKE, as regular expressions, and when each was deleted; ids of accounts and profiles, and when the user
+ * of each was deleted.
  */
 const page = (table: string, text: string, before: '<' | '<=') => `
   page AS (SELECT id, created_at, ${text} AS text FROM ${table} WHERE tenant_app_id = $1 AND id > $2 ORDER BY id LIMIT ${pageSize}),
@@ -245,8 +248,9 @@ const removeCompleted = statement(`
 export async function eraseUsers(database: Pick<Database, 'sql'>): Promise<void> {
   await sumOfTenants(database.sql, await database.sql.list(listErasing), async (tenantAppId, sql) => {
     await sql.execute(note, [tenantAppId])
-    const erasures = (await sql.query(claim, [tenantAppId])).map(([userId, deletedAt]) => ({
+    const erasures = (await sql.query(claim, [tenantAppId])).map(([userId, externalId, deletedAt]) => ({
       userId: String(userId),
+      externalId: externalId as string | null,
       deletedAt: String(deletedAt),
     }))
     if (erasures.length > 0) await searchTenant({ sql }, tenantAppId, erasures)
@@ -264,10 +268,13 @@ async function searchTenant(
   const names = await sql.query(readNames, [tenantAppId, users])
   const deletedAt = (user: unknown) => erasures.find(({ userId }) => userId === user)?.deletedAt ?? null
   const related = names.filter(([userId, name]) => name !== userId)
+  const chosen = erasures.flatMap(({ userId, externalId, deletedAt }) =>
+    [userId, externalId].flatMap((name) => (name === null ? [] : [{ name, deletedAt }])),
+  )
   const values = [
-    users.map((id) => likePatternOf(id)),
-    users.map((id) => patternOf(id)),
-    users.map(deletedAt),
+    chosen.map(({ name }) => likePatternOf(name)),
+    chosen.map(({ name }) => patternOf(name)),
+    chosen.map(({ deletedAt }) => deletedAt),
     related.map(([, name]) => String(name)),
     related.map(([userId]) => deletedAt(userId)),
   ]

@@ -7,7 +7,14 @@ import { isPossibleId } from '@fusion-gateway/sql'
 import { z } from 'zod'
 import { builder } from '../builder.ts'
 import { loadNode, Node, nodeModels } from '../node.graphql.ts'
-import { type Event as EventRow, type EventType as EventTypeName, eventTypes, isEventId } from './event.ts'
+import {
+  type Event as EventRow,
+  type EventType as EventTypeName,
+  eventTypes,
+  isAbout,
+  isEventId,
+  selectedFields,
+} from './event.ts'
 import { liveValues } from './live.ts'
 import { parsePosition } from './position.ts'
 
@@ -52,6 +59,14 @@ export const Event = builder.objectRef<EventRow>('Event').implement({
       resolve: ({ type, resourceId }, _, context, info) =>
         loadNode(ownValue(resources, type.slice(0, type.indexOf('_'))) ?? '', resourceId, context, info),
     }),
+    changedFields: t.stringList({
+      nullable: true,
+      description:
+        'The names of the fields that the change wrote: of the user with USER_UPDATED, of the account with ACCOUNT_UPDATED, and of the profile ' +
+        'with PROFILE_SYNCED, for a new profile those that have a value. Without `updatedAt` and `syncedAt`, which every change writes. Null for ' +
+        'other types, for a profile that SQL deleted, and for events of before a release that has this field.',
+      resolve: ({ changedFields }) => changedFields && [...changedFields],
+    }),
     keyId: t.exposeID('keyId', {
       nullable: true,
       description:
@@ -80,6 +95,8 @@ const EventFilter = builder.inputType('EventFilter', {
 })
 
 const typesRule = z.object({ types: listOf(z.any()).nullish() })
+
+const subscriptionRules = typesRule.extend({ fields: selectedFields.nullish() })
 
 interface EventArguments extends ConnectionArguments {
   readonly filter?: {
@@ -151,12 +168,18 @@ builder.subscriptionField('events', (t) =>
         description: 'The id of an event, or a position. By default, events are sent from now on.',
       }),
       types: t.arg({ type: [EventType], description: 'Events of one of these types. All by default.' }),
+      fields: t.arg.stringList({
+        description:
+          'Of the events that have `changedFields`, only those with one of these fields, such as `email`. Others are selected by `types` alone.',
+      }),
     },
-    async subscribe(_, { after, types }, { viewer, events, subscription }) {
-      parseInput(typesRule, { types })
+    async subscribe(_, { after, types, fields: names }, { viewer, events, subscription }) {
+      const { fields } = parseInput(subscriptionRules, { types, fields: names })
       const follower = await events.follow(viewer, after ?? undefined, () => subscription?.spend(pointsOfPage))
-      const concerns = ({ type, userId }: EventRow) =>
-        (viewer.userId === undefined || userId === viewer.userId) && (types == null || types.includes(type))
+      const concerns = ({ type, userId, ...event }: EventRow) =>
+        (viewer.userId === undefined || userId === viewer.userId) &&
+        (types == null || types.includes(type)) &&
+        (fields == null || isAbout(fields, event))
       return liveValues(follower, { after: async (written) => written.filter(concerns), eventIdOf: ({ id }) => id })
     },
     resolve: (event: EventRow) => event,

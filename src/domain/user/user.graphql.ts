@@ -1,10 +1,22 @@
-import { equalTo, expectedUpdatedAt, ifUnchanged, inputWithId, oneOf, withText } from '@fusion-gateway/pothos-trees'
+import {
+  type EntityKey,
+  equalTo,
+  expectedUpdatedAt,
+  type InputFields,
+  ifUnchanged,
+  inputWithId,
+  type JsonObject,
+  oneOf,
+  withText,
+} from '@fusion-gateway/pothos-trees'
 import { builder } from '../builder.ts'
 import { Event } from '../event/event.graphql.ts'
 import { defineLive } from '../event/live.graphql.ts'
 import { Node, registerNode } from '../node.graphql.ts'
 import { TenantApp } from '../tenant/tenant.graphql.ts'
-import { createUser, createUsers, deleteUser, deleteUsers, updateUser, updateUsers } from './user.service.ts'
+import { upsertUser, upsertUsers } from './upsert-users.ts'
+import { metadataCondition, userFields } from './user.input.ts'
+import { createUser, createUsers, deleteUser, deleteUsers, holdersOf, updateUser, updateUsers } from './user.service.ts'
 import { userById, userIds } from './user.ts'
 
 export const User = builder.prismaObject('User', {
@@ -17,6 +29,16 @@ export const User = builder.prismaObject('User', {
     name: t.exposeString('name', { description: 'The full name.' }),
     email: t.exposeString('email', { scope: 'contacts:read', isMasked: true, description: 'The email address.' }),
     phone: t.exposeString('phone', { nullable: true, scope: 'contacts:read', description: 'The phone number.' }),
+    externalId: t.exposeString('externalId', {
+      nullable: true,
+      description: "The id of the user in the tenant's own system. It is unique in the tenant.",
+    }),
+    metadata: t.field({
+      type: 'JSONObject',
+      nullable: true,
+      description: "What the tenant's own system keeps about the user.",
+      resolve: ({ metadata }) => metadata as JsonObject | null,
+    }),
     tenantAppId: t.exposeID('tenantAppId', { description: 'The id of the tenant app that the user belongs to.' }),
     tenantApp: t.field({
       type: TenantApp,
@@ -41,6 +63,33 @@ builder.queryField('user', (t) =>
   }),
 )
 
+/** Whether a user can have this external id. No statement is sent for others. */
+const isPossibleExternalId = (text: string) => userFields.externalId.safeParse(text).success
+
+/** The key of a user for subgraphs that know only the tenant's own id. */
+export const byExternalId: EntityKey<'externalId'> = {
+  fields: ['externalId'],
+  async findIds(keys, context) {
+    const holderOf = await holdersOf(context, keys.map(({ externalId }) => externalId).filter(isPossibleExternalId))
+    return keys.map(({ externalId }) => holderOf.get(externalId))
+  },
+}
+
+builder.queryField('userByExternalId', (t) =>
+  t.prismaField({
+    type: User,
+    nullable: true,
+    scope: 'users:read',
+    description: 'Returns the user with this `externalId`, or null if your tenant has none.',
+    args: {
+      externalId: t.arg.string({ required: true, description: "The id of the user in the tenant's own system." }),
+    },
+    root: { model: 'User' },
+    resolve: (query, _root, { externalId }, { db }) =>
+      isPossibleExternalId(externalId) ? db.user.findFirst({ ...query, where: { externalId } }) : null,
+  }),
+)
+
 defineLive('user', {
   type: User,
   scope: 'users:read',
@@ -59,10 +108,30 @@ builder.objectField(Event, 'user', (t) =>
   }),
 )
 
+const MetadataCondition = builder.inputType('MetadataCondition', {
+  description: 'A condition on `metadata` of a user.',
+  fields: (t) => ({
+    key: t.string({ required: true, description: 'The key of `metadata`: 1–200 characters.' }),
+    value: t.field({
+      type: 'JSONScalar',
+      required: true,
+      description: 'The value that the key has: a text of up to 500 characters, a number, true or false.',
+    }),
+  }),
+})
+
 export const UserFilter = builder.filter('User', {
   plural: 'users',
   fields: (t) => ({
     ids: t.idList({ description: 'The user has one of these ids.', where: oneOf('id') }),
+    externalIds: t.stringList({
+      description: 'The user has one of these external ids.',
+      where: oneOf('externalId'),
+    }),
+    metadata: t.conditions(MetadataCondition, metadataCondition, {
+      description: '`metadata` of the user has these values.',
+      where: ({ key, value }) => ({ metadata: { path: [key], equals: value } }),
+    }),
     email: t.string({
       description: 'The exact email address. Needs the scope `contacts:read`.',
       scope: 'contacts:read',
@@ -95,6 +164,7 @@ export const UserFilter = builder.filter('User', {
     updatedBefore: t.time({ description: 'Changed before this time.', where: (lt) => ({ updatedAt: { lt } }) }),
     ...t.logic(),
     ...t.nulls(['phone'], { scope: 'contacts:read' }),
+    ...t.nulls(['externalId', 'metadata']),
     hasAccounts: t.exists({
       description: 'Whether the user has accounts.',
       scope: 'users:read',
@@ -117,6 +187,12 @@ const users = builder.list(User, { plural: 'users', filter: UserFilter, order: U
 
 builder.queryField('users', (t) => t.list(users, { scope: 'users:read', description: "Lists your tenant's users." }))
 
+const externalId = (t: InputFields, rules = '') =>
+  t.string({ description: `The id of the user in your own system: 1–200 characters, unique in your tenant.${rules}` })
+
+const metadata = (t: InputFields, rules = '') =>
+  t.field({ type: 'JSONObject', description: `What your own system keeps about the user: at most 16 KiB.${rules}` })
+
 const createUserField = builder.writeField(
   'createUser',
   {
@@ -125,6 +201,8 @@ const createUserField = builder.writeField(
       name: t.string({ required: true, description: 'The full name: 1–200 characters, trimmed.' }),
       email: t.string({ required: true, description: 'The email address: up to 320 characters.' }),
       phone: t.string({ required: true, description: 'The phone number: 1–64 characters.' }),
+      externalId: externalId(t),
+      metadata: metadata(t),
     }),
   },
   {
@@ -152,6 +230,8 @@ const updateUserField = builder.writeField(
       name: t.string({ description: 'The full name: 1–200 characters, trimmed. Not null.' }),
       email: t.string({ description: 'The email address: up to 320 characters. Not null.' }),
       phone: t.string({ description: 'The phone number: 1–64 characters. Null clears it.' }),
+      externalId: externalId(t, ' Null clears it.'),
+      metadata: metadata(t, ' It replaces the object. Null clears it.'),
       ...expectedUpdatedAt('user')(t),
     }),
   },
@@ -179,6 +259,47 @@ builder.bulkWriteField('updateUsers', updateUserField, {
   description: 'Changes users.',
   inputsDescription: 'The changes',
   resolve: (_root, { inputs }, context) => updateUsers(context, inputs),
+})
+
+const upsertUserField = builder.writeField(
+  'upsertUser',
+  {
+    description: 'The user to create or to change.',
+    rules: 'Absent fields keep their value. `name`, `email` and `phone` are required to create a user.',
+    inputFields: (t) => ({
+      externalId: t.string({
+        required: true,
+        description: 'The id of the user in your own system: 1–200 characters. The user who has it is changed.',
+      }),
+      name: t.string({ description: 'The full name: 1–200 characters, trimmed. Not null.' }),
+      email: t.string({ description: 'The email address: up to 320 characters. Not null.' }),
+      phone: t.string({ description: 'The phone number: 1–64 characters. Null clears it.' }),
+      metadata: metadata(t, ' It replaces the object. Null clears it.'),
+    }),
+  },
+  {
+    scope: 'users:write',
+    description: 'Changes the user with an `externalId`, or creates one if your tenant has none.',
+    transaction: false,
+    resolve: (_root, { input }, context) => upsertUser(context, input),
+  },
+  {
+    outputFields: (t) => ({
+      user: t.field({
+        type: User,
+        description: 'The new or changed user.',
+        scope: 'users:read',
+        resolve: ({ user }) => user,
+      }),
+      created: t.boolean({ description: 'Whether the user is new.', resolve: ({ created }) => created }),
+    }),
+  },
+)
+
+builder.bulkWriteField('upsertUsers', upsertUserField, {
+  description: 'Changes the users with external ids, or creates them.',
+  inputsDescription: 'The users to create or to change',
+  resolve: (_root, { inputs }, context) => upsertUsers(context, inputs),
 })
 
 const deleteUserField = builder.writeField(

@@ -1,8 +1,30 @@
-import { atMost, expectedTime, filledText, kept, matching, storableText } from '@fusion-gateway/input'
+import {
+  atMost,
+  expectedTime,
+  fieldErrorCodeOf,
+  filledText,
+  filterText,
+  indexedObject,
+  kept,
+  matching,
+  refusalRule,
+  storableText,
+  text,
+} from '@fusion-gateway/input'
 import { z } from 'zod'
 
 /** The fields of a user that clients set, as the database stores them. */
-export const userFields = { name: filledText, email: filledText, phone: storableText }
+export const userFields = {
+  name: filledText,
+  email: filledText,
+  phone: storableText,
+  /** The id of the user in the tenant's own system. */
+  externalId: text(200),
+  /** What that system keeps about the user. */
+  metadata: indexedObject(16),
+}
+
+const ofOtherSystem = { externalId: userFields.externalId.nullish(), metadata: userFields.metadata.nullish() }
 
 const name = z
   .string()
@@ -15,12 +37,33 @@ const email = userFields.email.check(
 )
 const phone = filledText.check(atMost(64))
 
-export const newUser = z.object({ name, email, phone })
+export const newUser = z.object({ name, email, phone, ...ofOtherSystem })
 
-/** The input of `updateUser`. Null clears `phone`, and is rejected for the others. */
+/** The input of `updateUser`. Null clears `phone`, `externalId` and `metadata`, and is rejected for the others. */
 export const userChange = z.object({
   name: kept(name),
   email: kept(email),
   phone: phone.nullish(),
+  ...ofOtherSystem,
   expectedUpdatedAt: expectedTime,
+})
+
+/** The input of `upsertUser`. Absent fields keep their value. Null clears `phone` and `metadata`. */
+export const userUpsert = z.object({
+  externalId: userFields.externalId,
+  name: kept(name),
+  email: kept(email),
+  phone: phone.nullish(),
+  metadata: ofOtherSystem.metadata,
+})
+
+/** A condition on the metadata of users: the value that a key has. */
+export const metadataCondition = z.object({
+  key: text(200),
+  value: z.unknown().check(
+    refusalRule((value) => {
+      const issue = typeof value === 'string' ? filterText.safeParse(value).error?.issues[0] : undefined
+      return issue && { code: fieldErrorCodeOf(issue), message: issue.message }
+    }),
+  ),
 })

@@ -1,5 +1,5 @@
 import { GatewayError, invalidField } from '@fusion-gateway/base'
-import type { User } from '@fusion-gateway/database'
+import { Prisma, type User } from '@fusion-gateway/database'
 import type { Context } from '@fusion-gateway/gateway-kit'
 import {
   deleteEach,
@@ -10,7 +10,7 @@ import {
   writeEach,
   writeOne,
 } from '@fusion-gateway/input'
-import { isPossibleId } from '@fusion-gateway/sql'
+import { isPossibleId, isUniqueViolation } from '@fusion-gateway/sql'
 import type { z } from 'zod'
 import { newUser, userChange } from './user.input.ts'
 import { userIds } from './user.ts'
@@ -19,44 +19,109 @@ type NewUser = z.input<typeof newUser>
 
 type UserChange = z.input<typeof userChange> & { readonly id: string }
 
-/** @throws GatewayError FORBIDDEN for a token that is bound to a user */
+/**
+ * Creates users. An input is rejected with CONFLICT for the `externalId` of another user.
+ *
+ * @throws GatewayError FORBIDDEN for a token that is bound to a user
+ */
 export function createUsers(context: Context, inputs: readonly NewUser[]): Promise<Outcome<User>[]> {
   return writeEach(inputs, {
     parse: (input) => toNewUser(context, input),
-    write: (users) => context.db.user.createManyAndReturn({ data: users }),
+    unique: { externalId: ({ externalId }) => externalId },
+    async write(users) {
+      const isUnique = users.every(({ externalId }) => externalId == null)
+      if (isUnique) return context.db.user.createManyAndReturn({ data: users })
+      const created = await context.db.user.createManyAndReturn({ data: users, skipDuplicates: true })
+      const byId = new Map(created.map((user) => [user.id, user]))
+      return users.map(({ id }) => byId.get(id) ?? externalIdTaken())
+    },
   })
 }
 
 export const createUser = writeOne(createUsers)
 
 function toNewUser({ viewer }: Context, input: NewUser) {
-  if (viewer.userId !== undefined) {
-    throw new GatewayError('FORBIDDEN', 'An access token that is bound to a user cannot create users.')
-  }
-  return { ...parseInput(newUser, input), id: userIds.create() }
+  requireTenant(viewer, 'create users')
+  const { metadata, ...fields } = parseInput(newUser, input)
+  return { ...fields, metadata: toJson(metadata), id: userIds.create() }
+}
+
+/** @throws GatewayError FORBIDDEN for a token that is bound to a user. Others could be taken for this user */
+export function requireTenant({ userId }: Context['viewer'], action: string): void {
+  if (userId === undefined) return
+  throw new GatewayError('FORBIDDEN', `An access token that is bound to a user cannot ${action}.`)
+}
+
+/** JSON as Prisma Client takes it. Null clears it. */
+function toJson(value: object | null | undefined): Prisma.InputJsonObject | typeof Prisma.DbNull | undefined {
+  return value === null ? Prisma.DbNull : (value as Prisma.InputJsonObject | undefined)
+}
+
+function externalIdTaken(): GatewayError {
+  return invalidField('externalId', 'CONFLICT', 'is that of another user')
 }
 
 /**
  * Changes users of the viewer's tenant. Absent fields keep their value. An input is rejected with NOT_FOUND for `id`,
- * and with CONFLICT for `expectedUpdatedAt`.
+ * with CONFLICT for `expectedUpdatedAt`, and with CONFLICT for the `externalId` of another user.
+ *
+ * @throws GatewayError FORBIDDEN for a token that is bound to a user and sets `externalId` or `metadata`
  */
-export function updateUsers({ db }: Context, inputs: readonly UserChange[]): Promise<Outcome<User>[]> {
+export function updateUsers(context: Context, inputs: readonly UserChange[]): Promise<Outcome<User>[]> {
   return writeEach(inputs, {
     parse({ id, ...input }) {
-      const { expectedUpdatedAt: updatedAt, name, email, phone } = parseInput(userChange, input)
+      const { expectedUpdatedAt: updatedAt, name, email, phone, externalId, metadata } = parseInput(userChange, input)
       if (!isPossibleId(id)) throw userNotFound('id')
+      if (externalId !== undefined || metadata !== undefined)
+        requireTenant(context.viewer, 'set externalId or metadata')
       // All changes name all fields, so that their statements are the same.
-      return { where: { id, updatedAt }, data: { name, email, phone } }
+      return { where: { id, updatedAt }, data: { name, email, phone, externalId, metadata: toJson(metadata) } }
     },
-    unique: { id: ({ where }) => where.id },
-    async write(changes) {
-      const targets = changes.map(({ where }) => where)
-      return outcomesOf(targets, await db.user.updateEach(changes), db.user, userNotFound)
-    },
+    unique: { id: ({ where }) => where.id, externalId: ({ data }) => data.externalId },
+    write: (changes) => writeChanges(context, changes),
   })
 }
 
 export const updateUser = writeOne(updateUsers)
+
+type WrittenChange = Parameters<Context['db']['user']['updateEach']>[0][number]
+
+async function writeChanges(context: Context, changes: readonly WrittenChange[]): Promise<Outcome<User>[]> {
+  const { db } = context
+  const targets = changes.map(({ where }) => where)
+  const named = changes.flatMap(({ data }) => data.externalId ?? [])
+  if (named.length === 0) return outcomesOf(targets, await db.user.updateEach(changes), db.user, userNotFound)
+  const holderOf = await holdersOf(context, named)
+  const isTaken = ({ where, data }: WrittenChange) => (holderOf.get(data.externalId ?? '') ?? where.id) !== where.id
+  const free = changes.filter((change) => !isTaken(change))
+  const update = context.sql.transact((sql) => context.within(sql).db.user.updateEach(free))
+  const written = await update.catch((error: unknown) => {
+    // Another request has taken one of them since.
+    throw isUniqueViolation(error) ? externalIdTaken() : error
+  })
+  const outcomes = await outcomesOf(
+    free.map(({ where }) => where),
+    written,
+    db.user,
+    userNotFound,
+  )
+  const outcomeOf = new Map(free.map((change, index) => [change, outcomes[index] as Outcome<User>]))
+  return changes.map((change) => outcomeOf.get(change) ?? externalIdTaken())
+}
+
+/** The ids of the users that have external ids. */
+export async function holdersOf(
+  { db }: Pick<Context, 'db'>,
+  externalIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const distinct = [...new Set(externalIds)]
+  const found = await db.user.findMany({
+    where: { externalId: { in: distinct } },
+    select: { id: true, externalId: true },
+    take: distinct.length,
+  })
+  return new Map(found.map(({ id, externalId }) => [externalId ?? '', id]))
+}
 
 export interface DeletedUser {
   readonly id: string

@@ -39,6 +39,11 @@ const Webhook = builder.prismaObject('Webhook', {
       description: 'The types of the events that are sent.',
       resolve: ({ eventTypes }) => eventTypes as EventTypeName[],
     }),
+    fields: t.stringList({
+      nullable: true,
+      description: 'Of the events that name what they changed, those with one of these fields are sent. Null: all.',
+      resolve: ({ fields }) => (fields.length > 0 ? fields : null),
+    }),
     query: t.exposeString('query', {
       nullable: true,
       description: 'The operation whose data is sent. Null: the event itself is sent.',
@@ -159,6 +164,8 @@ builder.prismaObjectField(Webhook, 'deliveries', (t) =>
 const describe = {
   url: 'The URL: https or http, up to 2,048 characters, with the port 80, 443, or one from 1024. Its address must be public, unless the operator allows others.',
   eventTypes: 'The types of the events to send.',
+  fields:
+    'Of the events that have `changedFields`, only those with one of these fields are sent, such as `email`. Others are selected by `eventTypes` alone. All by default.',
   query:
     'A query operation with the variable `$id: ID!`: its data is sent, for the resource of each event. At most 4,000 characters and 1,000 ' +
     'points. By default the event itself is sent.',
@@ -182,6 +189,7 @@ builder.writeField(
     inputFields: (t) => ({
       url: t.string({ required: true, description: describe.url }),
       eventTypes: t.field({ type: [EventType], required: true, description: `${describe.eventTypes} At least one.` }),
+      fields: t.stringList({ description: describe.fields }),
       query: t.string({ description: describe.query }),
       description: t.string({ description: describe.description }),
     }),
@@ -190,6 +198,7 @@ builder.writeField(
     scope,
     description: `Creates a webhook. A tenant can have ${maxWebhooks}. It stops working when the API key that created it is revoked or expires.`,
     isSecret: true,
+    restrictions: { fields: ['fields'] },
     prepare: (input, context) => checkWebhook(context, input),
     resolve: (_root, { input }, context) => createWebhook(context, input),
   },
@@ -205,6 +214,7 @@ builder.writeField(
       id: t.id({ required: true, description: 'The id of the webhook.' }),
       url: t.string({ description: `${describe.url} Not null.` }),
       eventTypes: t.field({ type: [EventType], description: `${describe.eventTypes} Not null.` }),
+      fields: t.stringList({ description: `${describe.fields} Null clears it.` }),
       query: t.string({ description: `${describe.query} Null clears it.` }),
       description: t.string({ description: `${describe.description} Null clears it.` }),
       enabled: t.boolean({ description: 'Whether events are sent. Not null.' }),

@@ -6,7 +6,7 @@ import { atMost, filledText, httpUrl, kept, listOf, parseInput, rule, text } fro
 import { isPossibleId, statement, write } from '@fusion-gateway/sql'
 import { z } from 'zod'
 import { lockKeys } from '../credential/key.service.ts'
-import { type EventType, isEventId, eventTypes as knownTypes } from '../event/event.ts'
+import { type EventType, isEventId, eventTypes as knownTypes, selectedFields } from '../event/event.ts'
 import { completeOf } from '../event/new-events.ts'
 import { createDeliveryStore } from './delivery/delivery-store.ts'
 import { generateSecret, secretOwnerOf } from './secrets.ts'
@@ -35,16 +35,18 @@ const description = text(500)
 const newWebhook = z.object({
   url: webhookUrl,
   eventTypes,
+  fields: selectedFields.nullish(),
   query: webhookQuery.nullish(),
   description: description.nullish(),
 })
 
 /**
- * The input of `updateWebhook`. Null clears `query` and `description`, and is rejected for the others.
+ * The input of `updateWebhook`. Null clears `fields`, `query` and `description`, and is rejected for the others.
  */
 const webhookChange = z.object({
   url: kept(webhookUrl),
   eventTypes: kept(eventTypes),
+  fields: selectedFields.nullish(),
   query: webhookQuery.nullish(),
   description: description.nullish(),
   enabled: kept(z.boolean()),
@@ -115,7 +117,7 @@ async function checkAddress({ viewer, webhooks }: Context, { url }: CheckedInput
  */
 export async function createWebhook(context: Context, input: z.input<typeof newWebhook>): Promise<WebhookSecret> {
   const { viewer, sql, db } = context
-  const checked = parseInput(newWebhook, input)
+  const { fields, ...given } = parseInput(newWebhook, input)
   const secrets = requireSecrets(context)
   const { tenantAppId } = viewer
   const keyId = await requireKey(context)
@@ -127,7 +129,8 @@ export async function createWebhook(context: Context, input: z.input<typeof newW
   const secret = generateSecret()
   const webhook = await db.webhook.create({
     data: {
-      ...checked,
+      ...given,
+      fields: fields ?? [],
       id,
       cursor: await completeOf(context, tenantAppId),
       keyId,
@@ -151,12 +154,13 @@ export async function updateWebhook(
   { id, ...input }: z.input<typeof webhookChange> & { readonly id: string },
 ): Promise<Webhook> {
   const { viewer, db } = context
-  const { url, eventTypes, query, description, enabled } = parseInput(webhookChange, input)
+  const { url, eventTypes, fields, query, description, enabled } = parseInput(webhookChange, input)
   const webhook = await findWebhook(context, 'id', id)
   const isRedirected = isRedirection({ url, query, enabled })
   const data = {
     ...(url !== undefined && { url, failingSince: null, pausedUntil: null }),
     ...(eventTypes !== undefined && { eventTypes }),
+    ...(fields !== undefined && { fields: fields ?? [] }),
     ...(query !== undefined && { query }),
     ...(description !== undefined && { description }),
     ...(enabled !== undefined && { enabled, disabledReason: null, failingSince: null, pausedUntil: null }),

@@ -5,7 +5,7 @@ import { h, html } from './html.ts'
 import { historyQuery, type UserQuery, userQuery } from './operations.generated.ts'
 import { Panel } from './panel.ts'
 import { can } from './session.ts'
-import { Badge, Chips, Facts, FailureNote, Time, Timeline } from './ui.ts'
+import { Badge, Chips, Code, Facts, FailureNote, Time, Timeline } from './ui.ts'
 
 type User = NonNullable<UserQuery['user']>
 
@@ -25,10 +25,12 @@ export function UserPanel({ id, version }: UserPanelProps) {
         ['Id', html`<code>${found.id}</code>`],
         ['Email', found.email && html`<a href="mailto:${found.email}">${found.email}</a>`],
         ['Phone', found.phone],
+        ['External id', found.externalId && html`<code>${found.externalId}</code>`],
         ['Created', h(Time, { at: found.createdAt })],
         ['Changed', h(Time, { at: found.updatedAt })],
       ],
     })}
+    ${found.metadata && h(Code, { title: 'Metadata', text: JSON.stringify(found.metadata, null, 2) })}
     <h3>Accounts <span class="soft">${found.accounts.length}</span></h3>
     ${found.accounts.map((account) => h(Account, { ...account, key: account.id }))}
     ${can('events:read') && h(History, { id: found.id, version })}

@@ -49,7 +49,8 @@ export function UsersPage() {
     field: oneOf(userOrderFields, params['order']) ?? 'CREATED_AT',
     direction: oneOf(orderDirections, params['direction']) ?? 'DESC',
   }
-  const filter = { ...(search && { search }), ...(platform && { platform }) }
+  const found = search && { or: [{ search }, { externalIds: [search] }] }
+  const filter = { ...found, ...(platform && { platform }) }
   const contacts = can('contacts:read')
   const { pages, reload } = usePages({
     query: usersQuery,
@@ -120,7 +121,7 @@ function Filters({ search = '', platform = '' }: FiltersProps) {
   return html`
     <form class="line" role="search" onSubmit=${(event: Event) => event.preventDefault()}>
       <label><span class="hidden">Search</span>
-        <input type="search" size="28" placeholder=${can('contacts:read') ? 'Search name or email' : 'Search name'} value=${search} onInput=${onSearch} />
+        <input type="search" size="28" placeholder=${can('contacts:read') ? 'Search name, email, external id' : 'Search name, external id'} value=${search} onInput=${onSearch} />
       </label>
       ${h(Select, {
         label: 'Platform',

@@ -96,7 +96,7 @@ export function WebhookPanel({ id, onChange, onSecret }: WebhookPanelProps) {
 }
 
 function Details({ webhook }: { readonly webhook: Webhook }) {
-  const { id, description, disabledReason, updatedAt, eventTypes, query } = webhook
+  const { id, description, disabledReason, updatedAt, eventTypes, fields, query } = webhook
   return html`
     ${disabledReason && h(Problem, { title: 'Disabled by the gateway', text: disabledReason })}
     ${h(Facts, {
@@ -105,6 +105,7 @@ function Details({ webhook }: { readonly webhook: Webhook }) {
         ['Description', description],
         ['Changed', h(Time, { at: updatedAt })],
         ['Events', eventTypes.map(formatEnum).join(', ')],
+        ['Fields', fields?.join(', ')],
       ],
     })}
     ${query && h(Code, { title: 'Query', text: query })}

@@ -158,6 +158,6 @@ export function originOf(
   const { userId } = context.viewer
   // What belongs to the user of a token depends on the accounts in between too.
   return userId === undefined
-    ? { models: dependencies.models, ids: dependencies.idsOf(variables) }
+    ? { models: dependencies.modelsOf(variables), ids: dependencies.idsOf(variables) }
     : { models, ids: [userId] }
 }

@@ -2,7 +2,7 @@ import type { Scope } from '@fusion-gateway/base'
 import { count, filterText, listOf, maxEntries } from '@fusion-gateway/input'
 import type { DataModel, Model } from '@fusion-gateway/prisma-trees'
 import { unmet, type Where } from '@fusion-gateway/prisma-trees'
-import type { EnumRef, InputType } from '@pothos/core'
+import type { EnumRef, InputRef, InputType } from '@pothos/core'
 import { z } from 'zod'
 import type { AppTypes, Context } from '../types.ts'
 
@@ -33,6 +33,8 @@ export interface FilterField<Value> extends Omit<FieldOptions<Value, Model>, 'wh
   readonly rule: z.ZodType
   /** The filter that the value is of, or of which it is a list. */
   readonly inner?: InnerFilter
+  /** The number of conditions in the value. One by default. */
+  readonly sizeOf?: (value: Value) => number
   readonly where: (value: Value, context: Context) => object
 }
 
@@ -84,6 +86,22 @@ export class FilterFieldBuilder<M extends Model> {
 
   idList(options: FieldOptions<string[], M>): FilterField<string[]> {
     return list('ID', filterText, options)
+  }
+
+  /** Conditions of an input type of their own, all of which a row meets. */
+  conditions<Value extends object>(
+    type: InputRef<Value>,
+    rule: z.ZodType,
+    { description, where, ...options }: FieldOptions<Value, M>,
+  ): FilterField<Value[]> {
+    return {
+      ...options,
+      description: `${description} At most ${maxConditions}; an empty list selects everything.`,
+      type: [type],
+      rule: listOf(rule, maxConditions),
+      sizeOf: (values) => values.length,
+      where: (values, context) => ({ AND: values.map((value) => where(value, context)) }),
+    }
   }
 
   enumList<Value extends string>(

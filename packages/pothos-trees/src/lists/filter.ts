@@ -115,7 +115,7 @@ export class Filter<Values = FilterValues, M extends Model = Model> {
     if (depth > maxDepth) throw invalidField('filter', 'OUT_OF_RANGE', `must be nested at most ${maxDepth} deep`)
     let size = 0
     for (const { field, value } of this.given(values)) {
-      if (!field.inner) size += 1
+      if (!field.inner) size += field.sizeOf?.(value) ?? 1
       else
         for (const filter of filtersIn(value)) {
           size += field.inner.sizeOf(filter, depth + 1)

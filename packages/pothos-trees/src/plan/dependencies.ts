@@ -6,9 +6,12 @@ import { isRow, modelOf, type SelectedField, type Selection, type Values } from 
 
 /** What the response to a query or subscription depends on. */
 export interface Dependencies {
+  /** The models of whose rows it may depend, whatever its variables are. */
   readonly models: ReadonlySet<Model>
   /** The fields whose values can change without a change of a row that is in the log: `Profile.syncedAt`. */
   readonly unlogged: readonly string[]
+  /** The same for variables as they were sent. */
+  modelsOf(variables: Values): ReadonlySet<Model>
   /** The ids of the rows that it starts from, if it reads only what belongs to them; otherwise undefined. */
   idsOf(variables: Values): readonly string[] | undefined
 }
@@ -32,6 +35,9 @@ export function dependenciesOf(
   { models: logged, related = logged }: LoggedModels,
 ): Dependencies {
   const models = new Set<Model>()
+  // Without what filters and orders add.
+  const plain = new Set<Model>()
+  const composed: ValueNode[] = []
   const unlogged = new Set<string>()
   let isBelowRoots = true
   for (const { parent, field, type, node } of all) {
@@ -44,17 +50,22 @@ export function dependenciesOf(
     if (isUnlogged || (isRoot && !root && !others) || !read.every((model) => logged.has(model))) {
       unlogged.add(`${parent.name}.${field.name}`)
     }
-    for (const model of read) models.add(model)
+    for (const model of read) {
+      models.add(model)
+      plain.add(model)
+    }
     // A relation leads down to the rows that belong to a row by its id, and up by another field.
     if (relation && relation.from !== 'id') isBelowRoots = false
-    const isComposed = (node.arguments ?? []).some(({ name }) => composing.has(name.value))
-    if ((isComposed || root?.readsOthers) && read.some((model) => related.has(model))) {
-      for (const model of related) models.add(model)
-    }
+    if (!read.some((model) => related.has(model))) continue
+    const values = (node.arguments ?? []).flatMap(({ name, value }) => (composing.has(name.value) ? [value] : []))
+    composed.push(...values)
+    if (values.length > 0 || root?.readsOthers) for (const model of related) models.add(model)
+    if (root?.readsOthers) for (const model of related) plain.add(model)
   }
   const roots = isBelowRoots ? fields.map(rootIds) : [undefined]
   return {
     models,
+    modelsOf: (variables) => (composed.every((value) => isNull(value, variables)) ? plain : models),
     unlogged: [...unlogged],
     idsOf(variables) {
       const ids: string[] = []
@@ -66,6 +77,11 @@ export function dependenciesOf(
       return ids
     },
   }
+}
+
+/** Whether an argument is null. A variable that was not sent may have a default. */
+function isNull(value: ValueNode, variables: Values): boolean {
+  return value.kind === Kind.NULL || (value.kind === Kind.VARIABLE && ownValue(variables, value.name.value) === null)
 }
 
 /** Returns the function that reads the ids that a field of Query starts from; undefined if it starts from all rows. */

@@ -232,6 +232,10 @@ export function aliased(name: string, alias: string): string {
 }
 
 function* columnConditions(table: Table, field: string, value: unknown): Generator<Condition> {
+  if (table.columnOf(field).type === 'Json' && isObject(value) && 'path' in value) {
+    yield valueInJson(table, field, value)
+    return
+  }
   for (const [operator, operand] of Object.entries(testsIn(value))) {
     if (operand === undefined || operator === 'mode') continue
     const name = `${field} ${operator}`
@@ -244,6 +248,34 @@ function* columnConditions(table: Table, field: string, value: unknown): Generat
 function testsIn(value: unknown): Readonly<Record<string, unknown>> {
   const isValue = typeof value !== 'object' || value === null || value instanceof Date || Array.isArray(value)
   return isValue ? { equals: value } : (value as Record<string, unknown>)
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null
+}
+
+/**
+ * The value of a key of a JSON object: `{ path: ['plan'], equals: 'pro' }`. An index has the objects as jsonb, by the
+ * owner in the form of the indexes for searches.
+ */
+function valueInJson(
+  table: Table,
+  field: string,
+  { path, equals, ...others }: Readonly<Record<string, unknown>>,
+): Condition {
+  const [key, ...deeper] = path as readonly string[]
+  const isScalar = typeof equals !== 'object' && equals !== undefined
+  if (key === undefined || deeper.length > 0 || !isScalar || Object.keys(others).length > 0)
+    throw unsupported(table, field, 'path')
+  return {
+    // How many objects have the value decides which plan is fast.
+    hasSearchedText: true,
+    isSearch: true,
+    name: `${field} path`,
+    types: new Set(['String']),
+    write: ({ parameter }) =>
+      `"${table.owner}" || '' = $1 AND "${table.columnOf(field).column}"::jsonb @> ${parameter(JSON.stringify({ [key]: equals }), 'jsonb')}`,
+  }
 }
 
 const signs: Readonly<Record<string, string>> = { equals: '=', lt: '<', lte: '<=', gt: '>', gte: '>=' }

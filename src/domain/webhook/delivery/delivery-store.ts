@@ -11,7 +11,11 @@ export interface WebhookKey {
   readonly id: string
 }
 
-export type SentEvent = Pick<Event, 'id' | 'type' | 'resourceId' | 'userId' | 'keyId' | 'requestId' | 'createdAt'>
+export interface SentEvent
+  extends Pick<Event, 'id' | 'type' | 'resourceId' | 'userId' | 'keyId' | 'requestId' | 'createdAt'> {
+  /** Absent if the event does not name what it changed. */
+  readonly changedFields?: readonly string[]
+}
 
 /** A delivery that this worker holds until its lease ends, with everything that its attempt needs. */
 export interface ClaimedDelivery {
@@ -149,5 +153,7 @@ async function fanOutOnNode(transaction: Sql, tenantAppId: string): Promise<numb
 
 function toClaimed([json]: unknown[]): ClaimedDelivery {
   const { event, ...claimed } = JSON.parse(String(json))
-  return { ...claimed, event: event ? { ...event, createdAt: new Date(event.createdAt) } : undefined }
+  if (!event) return { ...claimed, event: undefined }
+  const { changedFields, createdAt, ...others } = event
+  return { ...claimed, event: { ...others, createdAt: new Date(createdAt), ...(changedFields && { changedFields }) } }
 }

@@ -12,5 +12,7 @@ export function dottedType(type: EventType): string {
  * @param data the result of the webhook's query; the event itself by default
  */
 export function payloadOf(event: SentEvent, data: unknown = event): string {
-  return JSON.stringify({ type: dottedType(event.type), timestamp: event.createdAt, data })
+  const { type, createdAt: timestamp, changedFields } = event
+  // What is undefined is left out.
+  return JSON.stringify({ type: dottedType(type), timestamp, changed_fields: changedFields, data })
 }

@@ -41,17 +41,20 @@ export const listUnread = statement(`
 /** Locks some webhooks of a tenant with events that they have not read. Parameter: tenant. */
 const served = `
   served AS (
-    SELECT tenant_app_id, id AS webhook_id, event_types, cursor FROM webhook
+    SELECT tenant_app_id, id AS webhook_id, event_types, fields, cursor FROM webhook
     WHERE tenant_app_id = $1 AND enabled AND ${nextEvent('$1')} IS NOT NULL
     ORDER BY node_random(id) LIMIT ${maxWebhooks} FOR NO KEY UPDATE SKIP LOCKED
   )`
 
 /** The next events of a webhook that was locked. */
 const unread = `(
-  SELECT id, type FROM event
+  SELECT id, type, changed_fields FROM event
   WHERE event.tenant_app_id = $1 AND event.id > served.cursor AND event.id < node_complete(served.tenant_app_id)
   ORDER BY id LIMIT ${pageSize}
 ) AS unread`
+
+/** Whether the webhook wants the event. One that does not name what it changed may have changed anything. */
+const isWanted = `type = ANY (event_types) AND (cardinality(fields) = 0 OR changed_fields IS NULL OR changed_fields && fields)`
 
 /**
  * Puts new events into deliveries of some webhooks of a tenant, if they want them, and moves the cursors of these
@@ -63,10 +66,10 @@ export const fanOut = statement(
   `
   WITH ${served},
   page AS (
-    SELECT served.tenant_app_id, webhook_id, event_types, unread.id AS event_id, unread.type
+    SELECT served.tenant_app_id, webhook_id, event_types, fields, unread.id AS event_id, unread.type, changed_fields
     FROM served CROSS JOIN LATERAL ${unread}
   ),
-  chosen AS (SELECT * FROM page WHERE type = ANY (event_types)),
+  chosen AS (SELECT * FROM page WHERE ${isWanted}),
   inserted AS (${insertFrom('chosen')}),
   moved AS (
     UPDATE webhook SET cursor = last.event_id
@@ -85,7 +88,7 @@ export const fanOut = statement(
 export const readPages = statement(
   `
   WITH ${served}
-  SELECT webhook_id, unread.id, unread.type, unread.type = ANY (event_types) FROM served CROSS JOIN LATERAL ${unread}
+  SELECT webhook_id, unread.id, unread.type, ${isWanted} FROM served CROSS JOIN LATERAL ${unread}
   ORDER BY webhook_id, unread.id`,
   { mayWait: true },
 )
@@ -143,7 +146,7 @@ export const claim = statement(
     'tenantAppId', started.tenant_app_id, 'id', started.id, 'leaseToken', started.lease_token, 'attempt', started.attempts,
     'event', CASE WHEN event.id IS NOT NULL THEN json_build_object(
       'id', event.id, 'type', event.type, 'resourceId', event.resource_id, 'userId', event.user_id, 'keyId', event.key_id,
-      'requestId', event.request_id, 'createdAt', event.created_at) END,
+      'requestId', event.request_id, 'createdAt', event.created_at, 'changedFields', event.changed_fields) END,
     'webhook', json_build_object(
       'tenantAppId', started.tenant_app_id, 'id', webhook.id, 'url', webhook.url, 'query', webhook.query,
       'keyId', webhook.key_id, 'scopes', webhook.scopes, 'isFailing', webhook.failing_since IS NOT NULL,
