@@ -5,6 +5,7 @@ import { type EventType, eventTypes } from '../domain/event/event.ts'
 import { scopes } from '../domain/scopes.ts'
 import { secretPrefix } from '../domain/webhook/secrets.ts'
 import type { ServeOptions } from '../server/serve.ts'
+import type { ShadowOptions } from './actions/shadow.ts'
 import type { UsageOptions } from './actions/usage.ts'
 import type { ErasureOptions } from './actions/verify.ts'
 import type { Io, Output } from './io.ts'
@@ -36,6 +37,7 @@ const commands = [
   verifyCommand,
   importCommand,
   exportCommand,
+  shadowCommand,
   backupCommand,
   restoreCommand,
   seedCommand,
@@ -361,6 +363,47 @@ function exportCommand(io: Io): Command {
     )
     .option('--out <file>', 'write to this file instead of stdout')
     .action(lazily(io, async () => (await import('./actions/transfer.ts')).exportRecords))
+}
+
+function shadowCommand(io: Io): Command {
+  const way = (name: 'port' | 'requests' | 'operations') =>
+    ['port', 'requests', 'operations'].filter((one) => one !== name)
+  return new Command('shadow')
+    .description(
+      'compare the responses of an old service with those of this gateway, and print what differs. Clients notice nothing. See docs/migrating.md',
+    )
+    .requiredOption('--old <url>', 'the old service, or a gateway of the previous release', readUrl)
+    .requiredOption('--new <url>', 'the gateway', readUrl)
+    .option(
+      '--old-key <key>',
+      "the key for the old service instead of the client's; better in OLD_API_KEY, which nobody else sees",
+    )
+    .option('--new-key <key>', "the key for the gateway instead of the client's; better in FUSION_API_KEY")
+    .addOption(
+      new Option('--port <port>', 'be a proxy of the old service at this port, and compare what clients read')
+        .argParser(wholeNumber(0, 65_535))
+        .conflicts(way('port')),
+    )
+    .addOption(
+      new Option('--requests <file>', 'send the requests of a HAR file, or of lines, to both').conflicts(
+        way('requests'),
+      ),
+    )
+    .option('--ignore <path...>', 'places that may differ, as the report names them: users.updated_at')
+    .option('--writes', 'send writes too: to the gateway, and those of a file to the old service as well')
+    .option('--show-values', 'show values in examples, instead of their form')
+    .option('--json', 'print the report as a JSON object')
+    .option(
+      '--fail-on <count>',
+      'exit with 1 if so many responses differ, or none was compared',
+      wholeNumber(1, maxNumber),
+    )
+    .action(async (options: ShadowOptions, command: Command) => {
+      if (options.port === undefined && options.requests === undefined) {
+        command.error('error: say what to compare: --port <port> or --requests <file>')
+      }
+      await (await import('./actions/shadow.ts')).shadow(io, options)
+    })
 }
 
 function usageCommand(io: Io): Command {
