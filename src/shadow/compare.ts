@@ -86,10 +86,11 @@ class Comparison {
 
   private compareTexts(old: string, other: string): void {
     const [moment, otherMoment] = [readMoment(old), readMoment(other)]
-    if (!moment || moment.second !== otherMoment?.second) return this.report('value', old, other)
-    if (moment.fraction === otherMoment.fraction) return
-    const isSameMillisecond = toMillisecond(moment.fraction) === toMillisecond(otherMoment.fraction)
-    this.report(isSameMillisecond ? 'precision' : 'value', old, other)
+    if (!moment || moment.second !== otherMoment?.second) this.report('value', old, other)
+    else if (moment.fraction !== otherMoment.fraction) {
+      const isSameMillisecond = toMillisecond(moment.fraction) === toMillisecond(otherMoment.fraction)
+      this.report(isSameMillisecond ? 'precision' : 'value', old, other)
+    }
   }
 
   private compareObjects(old: JsonObject, other: JsonObject): void {
