@@ -66,6 +66,14 @@ export function send(response: ServerResponse, status: number, body: unknown, he
   response.end(JSON.stringify(body))
 }
 
+/** A service that responds to everything with the same JSON. */
+export const always =
+  (body: unknown, headers: OldRecord = {}): NonNullable<OldServiceOptions['instead']> =>
+  (_request, response) => {
+    send(response, 200, body, headers)
+    return true
+  }
+
 async function respond(url: string, body: string, response: ServerResponse, options: OldServiceOptions): Promise<void> {
   const { users = () => [], profileOf = () => undefined, jobs = {}, profilesBy = 'body' } = options
   const { pathname, searchParams } = new URL(url, 'http://old')
