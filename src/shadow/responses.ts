@@ -63,13 +63,22 @@ export async function compareResponses(
     compareExtensions(takeExtensions(oldValue), takeExtensions(otherValue), onDifference)
     compareStatements(old.headers, other.headers, onDifference)
   }
-  if (oldValue && otherValue) compareJson(route, oldValue.value, otherValue.value, onDifference)
+  const isOfBothOccurrences = isProblem(old) && isProblem(other)
+  const report: OnDifference = (difference) => {
+    if (!(isOfBothOccurrences && occurrence.includes(difference.path))) onDifference(difference)
+  }
+  if (oldValue && otherValue) compareJson(route, oldValue.value, otherValue.value, report)
   else if (oldValue || otherValue) {
     const name = (value: object | undefined) => (value ? 'JSON' : 'not JSON')
     onDifference({ path: '$', kind: 'format', old: name(oldValue), new: name(otherValue) })
   } else
     onDifference({ path: 'body', kind: 'value', old: oldBody.toString('latin1'), new: otherBody.toString('latin1') })
 }
+
+/** What names one occurrence of an error in the problem documents of gateways (RFC 9457). */
+const occurrence: readonly string[] = ['$.instance', '$.request_id']
+
+const isProblem = ({ headers }: ReceivedResponse) => headers['content-type']?.startsWith('application/problem+json')
 
 interface Extensions {
   readonly cost?: { readonly requested?: unknown }
