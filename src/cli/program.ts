@@ -5,7 +5,9 @@ import { type EventType, eventTypes } from '../domain/event/event.ts'
 import { scopes } from '../domain/scopes.ts'
 import { secretPrefix } from '../domain/webhook/secrets.ts'
 import type { ServeOptions } from '../server/serve.ts'
+import type { ImportServiceOptions } from './actions/import-service.ts'
 import type { ShadowOptions } from './actions/shadow.ts'
+import type { ImportOptions } from './actions/transfer.ts'
 import type { UsageOptions } from './actions/usage.ts'
 import type { ErasureOptions } from './actions/verify.ts'
 import type { Io, Output } from './io.ts'
@@ -344,12 +346,32 @@ function schemaCommand(io: Io): Command {
 function importCommand(io: Io): Command {
   return new Command('import')
     .description(
-      'import users, profiles and jobs, or a delta: a JSON record per line, in the format of the REST interface',
+      'import users, profiles and jobs: a JSON record per line, in the format of the REST interface, or a delta, or from the earlier service itself',
     )
-    .argument('<file...>', 'the files, in order; - is stdin')
+    .argument('[file...]', 'the files, in order; - is stdin')
     .requiredOption('--tenant <name>', 'the tenant to import into')
+    .option(
+      '--from <url>',
+      'read the earlier service by its own interface, instead of files. See docs/migrating.md',
+      readUrl,
+    )
+    .option('--key <key>', 'the key for that service; better in OLD_API_KEY, which nobody else sees')
+    .option('--jobs <file>', 'the ids of its jobs to import, one per line')
+    .option('--rate <count>', 'the most requests to it per second', wholeNumber(1, 10_000), 10)
+    .option('--dry-run', 'write nothing, and say what would be written and refused')
     .option('--rejects <file>', 'write rejected records to this file, with file, line and reason')
-    .action(lazily(io, async () => (await import('./actions/transfer.ts')).importFiles))
+    .action(async (files: string[], options: ImportOptions & Partial<ImportServiceOptions>, command: Command) => {
+      const { from } = options
+      if (from === undefined) {
+        const other = ['key', 'jobs', 'rate', 'dryRun'].find((name) => command.getOptionValueSource(name) === 'cli')
+        if (other !== undefined)
+          command.error(`error: option '--${other === 'dryRun' ? 'dry-run' : other}' needs --from <url>`)
+        if (files.length === 0) command.error('error: say what to import: files, or --from <url>')
+        return (await import('./actions/transfer.ts')).importFiles(io, files, options)
+      }
+      if (files.length > 0) command.error('error: give files or --from <url>, not both')
+      await (await import('./actions/import-service.ts')).importFrom(io, { rate: 10, ...options, from })
+    })
 }
 
 function exportCommand(io: Io): Command {

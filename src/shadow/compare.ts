@@ -1,6 +1,6 @@
 import { own } from '@fusion-gateway/base'
+import { readMoment } from '../old-service/moments.ts'
 import { hasOrder } from './contract.ts'
-import { readMoment } from './moments.ts'
 
 /** How two responses differ in one place. docs/migrating.md explains each. */
 export type Kind =

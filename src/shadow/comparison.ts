@@ -1,10 +1,10 @@
 import type { Server } from 'node:http'
+import { createClient, type Target } from '../old-service/send.ts'
 import { kindOf } from './contract.ts'
 import { createProxy, type Served } from './proxy.ts'
 import { createQueue } from './queue.ts'
 import { replay } from './replay.ts'
 import { createReport, type ReportOptions, type Summary } from './report.ts'
-import { createClient, type Target } from './send.ts'
 import { compareWithNew, type FullRequest } from './shadow.ts'
 
 export interface ComparisonOptions extends ReportOptions {

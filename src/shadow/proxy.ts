@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { ReceivedResponse } from './responses.ts'
-import { type Client, createCopy, endToEnd, mayRepeat, reasonOf } from './send.ts'
+import type { ReceivedResponse } from '../old-service/send.ts'
+import { type Client, createCopy, endToEnd, mayRepeat, reasonOf } from '../old-service/send.ts'
 import type { FullRequest } from './shadow.ts'
 
 /** A request of a client, and the response of the old service that the client has received. */

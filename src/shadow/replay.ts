@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { readRetryAfter } from '@fusion-gateway/network'
+import type { ReceivedResponse } from '../old-service/send.ts'
+import { type Client, exchange, reasonOf } from '../old-service/send.ts'
 import { kindOf } from './contract.ts'
 import { createQueue } from './queue.ts'
 import type { Report } from './report.ts'
-import type { ReceivedResponse } from './responses.ts'
-import { type Client, exchange, reasonOf } from './send.ts'
 import { type FullRequest, ofOldService, reportComparison } from './shadow.ts'
 
 export interface ReplayOptions {
@@ -60,9 +61,9 @@ async function send(client: Client, request: FullRequest, signal: AbortSignal): 
     const started = performance.now()
     try {
       const response = await exchange(client, request, request.body, { without: ofOldService, milliseconds })
-      const seconds = Number(response.headers['retry-after'])
-      const asksToWait = (response.status === 429 || response.status === 503) && seconds >= 0
-      if (!asksToWait || repetition === maxRepetitions || signal.aborted) {
+      const seconds = readRetryAfter(response.headers['retry-after'])
+      const asksToWait = response.status === 429 || response.status === 503
+      if (!asksToWait || seconds === undefined || repetition === maxRepetitions || signal.aborted) {
         return { response, milliseconds: performance.now() - started }
       }
       await sleep(Math.min(seconds, maxWaitSeconds) * 1_000, undefined, { signal }).catch(() => undefined)

@@ -1,18 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib'
+import { maxBodyBytes, type ReceivedResponse, tooLong } from '../old-service/send.ts'
 import { compareJson, NotComparable, type OnDifference } from './compare.ts'
-
-/** A response that was received completely. */
-export interface ReceivedResponse {
-  readonly status: number
-  readonly headers: IncomingHttpHeaders
-  /** As it was sent: compressed, if the headers say so. */
-  readonly body: Buffer
-}
-
-/** The longest body that is compared, as it is when nothing compresses it. */
-export const maxBodyBytes = 64 * 1024 * 1024
 
 const limit = { maxOutputLength: maxBodyBytes }
 
@@ -33,8 +23,6 @@ async function decode({ headers, body }: ReceivedResponse): Promise<Buffer> {
     throw new NotComparable(error.code === 'ERR_BUFFER_TOO_LARGE' ? tooLong : 'a body that cannot be decompressed')
   })
 }
-
-export const tooLong = `a body of more than ${maxBodyBytes / 1024 / 1024} MiB`
 
 /**
  * Compares two responses to the same request: the status, the headers that clients read, and the body.

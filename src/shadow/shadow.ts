@@ -1,7 +1,8 @@
+import type { ReceivedResponse } from '../old-service/send.ts'
+import { type Client, exchange, reasonOf, type SentRequest } from '../old-service/send.ts'
 import { NotComparable } from './compare.ts'
 import type { Report } from './report.ts'
-import { compareResponses, type ReceivedResponse } from './responses.ts'
-import { type Client, exchange, reasonOf, type SentRequest } from './send.ts'
+import { compareResponses } from './responses.ts'
 
 /** A request with its body. */
 export interface FullRequest extends SentRequest {

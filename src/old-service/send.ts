@@ -1,6 +1,24 @@
-import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
+import {
+  type ClientRequest,
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+} from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
-import { maxBodyBytes, type ReceivedResponse, tooLong } from './responses.ts'
+
+/** A response that was received completely. */
+export interface ReceivedResponse {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  /** As it was sent: compressed, if the headers say so. */
+  readonly body: Buffer
+}
+
+/** The longest body that is kept. */
+export const maxBodyBytes = 64 * 1024 * 1024
+
+export const tooLong = `a body of more than ${maxBodyBytes / 1024 / 1024} MiB`
 
 /** A service to which requests are sent. */
 export interface Target {
