@@ -8,7 +8,7 @@ import { type Sql, statement } from '@fusion-gateway/sql'
 import { findByPlatform } from '../domain/account/account.service.ts'
 import { readMoment } from '../old-service/moments.ts'
 import { groupSize, type Reader, Refused } from '../old-service/reader.ts'
-import { importFile, type Rejection } from './import.ts'
+import { type ImportOptions, importFile, type Rejection } from './import.ts'
 
 export interface ServiceImport {
   readonly tenantAppId: string
@@ -62,6 +62,11 @@ export async function importService(database: Database, given: ServiceImport): P
 
 type Item = Record<string, unknown>
 
+/** What differs between the parts of an import. */
+interface OwnOptions extends Partial<Pick<ImportOptions, 'onReject' | 'onProgress'>> {
+  readonly database?: Database
+}
+
 /** The resources whose rows an import writes, and their models. */
 const models = {
   user: 'User',
@@ -111,7 +116,7 @@ class ServiceImportRun {
       })
       const onProgress = this.given.onPart('users', size)
       const chunks = createReadStream('', { fd: file.fd, start: 0, autoClose: false })
-      await this.import({ name: 'GET /users', chunks }, (user) => this.readUser(user), onProgress)
+      await this.import({ name: 'GET /users', chunks }, (user) => this.readUser(user), { onProgress })
     } finally {
       await file.close()
     }
@@ -128,14 +133,13 @@ class ServiceImportRun {
   private import(
     file: { readonly name: string; readonly chunks: AsyncIterable<Uint8Array> },
     read: (record: Item) => Item,
-    onProgress?: (done: number) => void,
-    database = this.database,
+    { database = this.database, onReject = (rejection) => this.refuse(rejection), ...options }: OwnOptions = {},
   ): Promise<number> {
     return importFile(database, file, {
       tenantAppId: this.given.tenantAppId,
-      onReject: (rejection) => this.refuse(rejection),
+      onReject,
       prepare: (record) => (isObject(record) ? this.withExactTimes(read(record)) : record),
-      ...(onProgress && { onProgress }),
+      ...options,
     })
   }
 
@@ -173,11 +177,16 @@ class ServiceImportRun {
     const chunks = (async function* () {
       yield lineOf({ profiles: added })
     })()
-    const countRows = (profile: Item) => {
-      this.rows += 1 + listOf(profile, 'emails').length
-      return this.readProfile(profile)
-    }
-    await this.import({ name: 'GET /fusion/profiles', chunks }, countRows, undefined, withoutWrites(this.database))
+    const refused = new Set<unknown>()
+    const file = { name: 'GET /fusion/profiles', chunks }
+    await this.import(file, (profile) => this.readProfile(profile), {
+      database: withoutWrites(this.database),
+      onReject: async (rejection) => {
+        refused.add(rejection.id)
+        await this.refuse(rejection)
+      },
+    })
+    for (const profile of added.filter(({ id }) => !refused.has(id))) this.rows += 1 + listOf(profile, 'emails').length
     return profiles.filter((profile, index) => !isNew(profile, index))
   }
 
