@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 
 /** A record as the earlier service sends it. */
 export type OldRecord = Record<string, unknown>
@@ -93,18 +94,21 @@ async function respond(url: string, body: string, response: ServerResponse, opti
   send(response, job ? 200 : 404, job ?? { error: 'not found' })
 }
 
-/** Sends any number of users in one response, with pauses when the client reads slowly. */
+/** Sends any number of users in one response, as fast as the client reads. */
 async function sendUsers(response: ServerResponse, users: Iterable<OldRecord>): Promise<void> {
   response.writeHead(200, { 'content-type': 'application/json' })
+  await pipeline(Readable.from(usersResponse(users)), response).catch(() => undefined)
+}
+
+function* usersResponse(users: Iterable<OldRecord>): Generator<string> {
   let text = '{"users":['
   let separator = ''
   for (const user of users) {
     text += separator + JSON.stringify(user)
     separator = ','
     if (text.length < 65_536) continue
-    if (!response.write(text)) await Promise.race([once(response, 'drain'), once(response, 'close'), sleep(60_000)])
-    if (response.destroyed) return
+    yield text
     text = ''
   }
-  response.end(`${text}]}`)
+  yield `${text}]}`
 }
