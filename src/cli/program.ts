@@ -411,6 +411,12 @@ function shadowCommand(io: Io): Command {
         way('requests'),
       ),
     )
+    .addOption(
+      new Option(
+        '--operations',
+        'send the queries of TRUSTED_DOCUMENTS to two gateways, and compare costs, statements and times too',
+      ).conflicts(way('operations')),
+    )
     .option('--ignore <path...>', 'places that may differ, as the report names them: users.updated_at')
     .option('--writes', 'send writes too: to the gateway, and those of a file to the old service as well')
     .option('--show-values', 'show values in examples, instead of their form')
@@ -421,8 +427,8 @@ function shadowCommand(io: Io): Command {
       wholeNumber(1, maxNumber),
     )
     .action(async (options: ShadowOptions, command: Command) => {
-      if (options.port === undefined && options.requests === undefined) {
-        command.error('error: say what to compare: --port <port> or --requests <file>')
+      if (options.port === undefined && options.requests === undefined && !options.operations) {
+        command.error('error: say what to compare: --port <port>, --requests <file> or --operations')
       }
       await (await import('./actions/shadow.ts')).shadow(io, options)
     })

@@ -1,6 +1,7 @@
 import type { Server } from 'node:http'
 import { createClient, type Target } from '../old-service/send.ts'
 import { kindOf } from './contract.ts'
+import { type Documents, readUsedOperations, requestsOfOperations } from './operations.ts'
 import { createProxy, type Served } from './proxy.ts'
 import { createQueue } from './queue.ts'
 import { replay } from './replay.ts'
@@ -19,10 +20,18 @@ export interface Comparison {
   readonly server: Server
   /** Sends requests to both services. */
   replay(requests: AsyncIterable<FullRequest>, signal: AbortSignal): Promise<void>
+  /**
+   * Sends the operations of documents to two gateways.
+   *
+   * @param onLeftOut called with the name of each operation that cannot be sent, and why
+   */
+  operations(documents: Documents, signal: AbortSignal, onLeftOut: OnLeftOut): Promise<void>
   /** Ends the proxy, and waits some seconds for the comparisons under way. */
   end(): Promise<void>
   summary(): Summary
 }
+
+type OnLeftOut = (name: string, reason: string) => void
 
 /** Requests that wait for the new service, while it is slow. Further ones are not compared. */
 const limits = { concurrency: 16, maxWaiting: 1_000, maxBytes: 256 * 1024 * 1024 }
@@ -48,9 +57,21 @@ export function createComparison({ sendsWrites, ...options }: ComparisonOptions)
   }
 
   const server = createProxy({ old, onServed, onSkipped: report.skip })
+  const send = (requests: AsyncIterable<FullRequest>, signal: AbortSignal) =>
+    replay(requests, { old, new: other, report, sendsWrites, signal })
+
   return {
     server,
-    replay: (requests, signal) => replay(requests, { old, new: other, report, sendsWrites, signal }),
+    replay: send,
+    async operations(documents, signal, onLeftOut) {
+      const used = await readUsedOperations(old).catch(() => undefined)
+      if (!used) onLeftOut('The usage of the old gateway', 'its order: the key needs the scope usage:read')
+      const leaveOut: OnLeftOut = (name, reason) => {
+        report.skip(reason)
+        onLeftOut(name, reason)
+      }
+      await send(requestsOfOperations(documents, used ?? [], leaveOut), signal)
+    },
     async end() {
       const timer = setTimeout(() => {
         server.closeAllConnections()

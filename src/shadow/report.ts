@@ -35,11 +35,13 @@ export interface Summary {
   readonly notes: readonly Group[]
   /** The differences beyond the most groups that are kept. */
   readonly otherDifferences: number
-  /** The time to the end of a response, in milliseconds. */
+  /** The time to the end of a response, in milliseconds: of all, and of the routes that came first. */
   readonly milliseconds: { readonly old: Times; readonly new: Times }
+  readonly routes: readonly { readonly route: string; readonly old: Times; readonly new: Times }[]
 }
 
 export interface Times {
+  readonly requests: number
   readonly p50: number
   readonly p95: number
 }
@@ -57,6 +59,9 @@ export const maxGroups = 1_000
 /** The most reasons for which requests were not compared. */
 const maxReasons = 50
 
+/** The most routes whose times are known. */
+const maxRoutes = 50
+
 const notedKinds: readonly Kind[] = ['reordered', 'cost', 'statements']
 
 /** The kinds whose examples have no values of users. */
@@ -69,7 +74,8 @@ export function createReport({ ignored = [], showsValues = false }: ReportOption
   const isIgnored = createIgnore(ignored)
   const groups = new Map<string, Group>()
   const reasons = new Map<string, number>()
-  const times = { old: createHistogram(), new: createHistogram() }
+  const times = createTimes()
+  const timesOfRoutes = new Map<string, ReturnType<typeof createTimes>>()
   let [requests, equal, different, otherDifferences] = [0, 0, 0, 0]
 
   function groupOf(route: string, request: ReportedRequest, difference: Difference): Group | undefined {
@@ -124,8 +130,11 @@ export function createReport({ ignored = [], showsValues = false }: ReportOption
       reasons.set(name, (reasons.get(name) ?? 0) + 1)
     },
 
-    addTime(side: 'old' | 'new', milliseconds: number): void {
-      times[side].record(Math.max(1, Math.round(milliseconds * 1_000)))
+    addTime(route: string, side: 'old' | 'new', milliseconds: number): void {
+      const microseconds = Math.min(Math.max(1, Math.round(milliseconds * 1_000)), maxMicroseconds)
+      times[side].record(microseconds)
+      if (!timesOfRoutes.has(route) && timesOfRoutes.size < maxRoutes) timesOfRoutes.set(route, createTimes())
+      timesOfRoutes.get(route)?.[side].record(microseconds)
     },
 
     summary(): Summary {
@@ -140,14 +149,25 @@ export function createReport({ ignored = [], showsValues = false }: ReportOption
         notes: all.filter(({ kind }) => notedKinds.includes(kind)),
         otherDifferences,
         milliseconds: { old: timesOf(times.old), new: timesOf(times.new) },
+        routes: [...timesOfRoutes].map(([route, { old, new: other }]) => {
+          return { route, old: timesOf(old), new: timesOf(other) }
+        }),
       }
     },
   }
 }
 
+const maxMicroseconds = 3_600_000_000
+
+/** Histograms of a few KiB each. */
+function createTimes() {
+  const create = () => createHistogram({ lowest: 1, highest: maxMicroseconds, figures: 2 })
+  return { old: create(), new: create() }
+}
+
 function timesOf(histogram: RecordableHistogram): Times {
   const at = (percent: number) => (histogram.count === 0 ? 0 : Math.round(histogram.percentile(percent) / 100) / 10)
-  return { p50: at(50), p95: at(95) }
+  return { requests: histogram.count, p50: at(50), p95: at(95) }
 }
 
 /** Parameters whose values are no personal ones. */

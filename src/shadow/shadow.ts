@@ -50,13 +50,13 @@ type Outcome = Pick<Recorded, 'response' | 'milliseconds'> | { readonly failure:
 export async function reportComparison(recorded: Recorded, outcome: Outcome, report: Report): Promise<void> {
   const { route, request, response: old, milliseconds } = recorded
   const comparison = report.begin(route, request)
-  report.addTime('old', milliseconds)
+  report.addTime(route, 'old', milliseconds)
   if ('failure' in outcome) {
     comparison.add({ path: 'response', kind: 'failure', old: old.status, new: outcome.failure })
     comparison.end()
     return
   }
-  report.addTime('new', outcome.milliseconds)
+  report.addTime(route, 'new', outcome.milliseconds)
   try {
     await compareResponses(route, old, outcome.response, comparison.add)
     comparison.end()

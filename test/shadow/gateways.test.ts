@@ -1,18 +1,24 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { startUsageWriter } from '../../src/domain/usage/write-usage.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
-import { startCommand } from '../support/cli.ts'
+import { runHere, startCommand } from '../support/cli.ts'
 import { addressOf } from '../support/events.ts'
 import { createOneOfEach, factoriesFor } from '../support/factories.ts'
-import { send, startOldService } from '../support/old-service.ts'
+import { always, send, startOldService } from '../support/old-service.ts'
 
 let app: TestApp
 let address: string
 let tenant: TestTenant
 let other: TestTenant
+let folder: string
 let ids: { readonly userId: string; readonly accountId: string; readonly jobId: string }
 
 beforeAll(async () => {
   app = await startTestApp()
+  folder = mkdtempSync(path.join(tmpdir(), 'fusion-gateways-'))
   address = await addressOf(app)
   tenant = await app.createTenant()
   other = await app.createTenant()
@@ -22,7 +28,10 @@ beforeAll(async () => {
   const { createdAt, updatedAt, id, name, email } = user
   await factoriesFor(app, other).user({ id, name, email, createdAt, updatedAt, phone: null })
 })
-afterAll(() => app.close())
+afterAll(async () => {
+  await app.close()
+  rmSync(folder, { recursive: true })
+})
 
 interface Printed {
   readonly requests: number
@@ -57,8 +66,8 @@ async function throughProxy(
 async function useInterface(url: string, key: string): Promise<number[]> {
   const headers = { 'x-api-key': key, 'content-type': 'application/json' }
   const statuses: number[] = []
-  const request = async (path: string, method = 'GET', body?: string) => {
-    const response = await fetch(`${url}${path}`, { method, headers, ...(body !== undefined && { body }) })
+  const request = async (target: string, method = 'GET', body?: string) => {
+    const response = await fetch(`${url}${target}`, { method, headers, ...(body !== undefined && { body }) })
     await response.arrayBuffer()
     statuses.push(response.status)
   }
@@ -134,4 +143,70 @@ it('a service of the interface document differs from the gateway only where it d
   await old.close()
   expect(report).toMatchObject({ compared: 4, equal: 3 })
   expect(report.differences).toMatchObject([{ path: '$.profiles[*].category', kind: 'null' }])
+})
+
+it('--operations sends the queries of trusted documents, and says which operations it cannot send', async () => {
+  const texts = {
+    names: 'query Names { users(first: 5) { nodes { id name } } }',
+    phones: 'query Phones { users(first: 5) { nodes { id phone accounts { id } } } }',
+    one: 'query One($id: ID!) { user(id: $id) { id } }',
+    write: 'mutation Write { deleteUser(input: { id: "none" }) { deletedUserId } }',
+    invalid: 'query {',
+  }
+  const file = path.join(folder, 'documents.json')
+  writeFileSync(file, JSON.stringify(texts))
+  await app.graphql(tenant, 'query Unknown { viewer { keyName } }')
+  await useInterface(address, tenant.key)
+  await startUsageWriter(app.services, { log: { error: () => undefined, warn: () => undefined } })()
+  const run = (env: Record<string, string>, ...options: string[]) =>
+    runHere(['shadow', '--old', address, '--new', address, '--operations', ...options], {
+      OLD_API_KEY: tenant.key,
+      TRUSTED_DOCUMENTS: file,
+      ...env,
+    })
+  const same = await run({ FUSION_API_KEY: tenant.key }, '--fail-on', '1')
+  expect(same.stdout).not.toContain('value')
+  for (const line of [
+    'Left out: Unknown (operations of which usage has only the hash of the document)',
+    'Left out: One (operations with required variables, which nothing records)',
+    'Left out: Write (mutations)',
+    'Left out: GetUser (operations of REST routes, which --requests compares)',
+    'a trusted document is invalid: invalid',
+  ])
+    expect(same.stderr).toContain(line)
+  expect(same.stderr).toMatch(/^\d+ requests, 10 compared: 10 equal, 0 different\.$/m)
+  expect(same.stderr).toMatch(/^POST \/graphql Names: old [\d.]+ ms, p95 [\d.]+ ms; new /m)
+  expect(same.code).toBe(0)
+  const another = JSON.parse((await run({ FUSION_API_KEY: other.key }, '--json')).stdout) as Printed
+  expect(another.differences.map(({ route, path: place }) => `${route} ${place}`)).toContain(
+    'POST /graphql Phones $.data.users.nodes[*].phone',
+  )
+  expect(await run({ TRUSTED_DOCUMENTS: '' })).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('Set TRUSTED_DOCUMENTS to the documents of clients.'),
+  })
+})
+
+it('costs and statements that differ are notes', async () => {
+  const service = (requested: number, statements: number) =>
+    startOldService({
+      instead: always(
+        { data: { viewer: null }, extensions: { cost: { requested } } },
+        { 'server-timing': `db;desc="${statements} statements"` },
+      ),
+    })
+  const [one, another] = [await service(5, 1), await service(9, 2)]
+  const file = path.join(folder, 'requests')
+  writeFileSync(file, `POST /graphql {} ${JSON.stringify({ query: 'query Who { viewer { keyName } }' })}`)
+  const { stdout } = await runHere(['shadow', '--old', one.url, '--new', another.url, '--requests', file, '--json'], {})
+  await one.close()
+  await another.close()
+  expect(JSON.parse(stdout)).toMatchObject({
+    equal: 1,
+    differences: [],
+    notes: [
+      { route: 'POST /graphql Who', kind: 'cost', example: { old: '5', new: '9' } },
+      { route: 'POST /graphql Who', kind: 'statements', example: { old: '1', new: '2' } },
+    ],
+  })
 })

@@ -40,6 +40,7 @@ export async function shadow(io: Io, options: ShadowOptions): Promise<void> {
   const disobey = obeySignals(stopSignals, stopping(stop), 0)
   try {
     if (options.port !== undefined) await proxy(io, comparison, { host, port: options.port, signal: stop.signal })
+    else if (options.operations) await rehearse(io, comparison, stop.signal)
     else await comparison.replay(readRequests(options.requests ?? ''), stop.signal)
   } finally {
     await comparison.end()
@@ -47,7 +48,7 @@ export async function shadow(io: Io, options: ShadowOptions): Promise<void> {
     const summary = comparison.summary()
     if (options.json)
       printJson(io.stdout, [{ old: withoutUser(options.old), new: withoutUser(options.new), ...summary }])
-    else print(io, summary)
+    else print(io, summary, options.operations === true)
     if (options.failOn !== undefined && fails(summary, options.failOn)) io.exitCode = 1
   }
 }
@@ -90,7 +91,23 @@ async function proxy(
   if (!signal.aborted) await once(signal, 'abort')
 }
 
-function print({ stdout, stderr }: Io, summary: Summary): void {
+/** Sends the operations of trusted documents. Says which ones it cannot send. */
+async function rehearse({ env, stderr }: Io, comparison: Comparison, signal: AbortSignal): Promise<void> {
+  const { trusted } = readConfig(env)
+  if (!trusted)
+    throw new OperatorError('Set TRUSTED_DOCUMENTS to the documents of clients. Usage has only their hashes.')
+  const warn = ({ documentId }: { documentId?: unknown }, message: string) =>
+    stderr.write(`${message}: ${documentId}\n`)
+  // Only here is the schema needed.
+  const { readTrustedDocuments } = await import('@fusion-gateway/gateway-kit')
+  const { schemas } = await import('../../domain/schema.graphql.ts')
+  const { texts } = readTrustedDocuments(trusted, schemas.schema, { warn })
+  const { routes } = await import('../../rest/routes.ts')
+  const documents = { trusted: texts, ofRoutes: routes.map(({ operation }) => operation) }
+  await comparison.operations(documents, signal, (name, reason) => stderr.write(`Left out: ${name} (${reason})\n`))
+}
+
+function print({ stdout, stderr }: Io, summary: Summary, hasTimesOfRoutes: boolean): void {
   const { requests, compared, equal, different, notCompared, differences, notes, otherDifferences } = summary
   const header = ['ROUTE', 'PATH', 'KIND', 'RESPONSES', 'VALUES', 'OLD', 'NEW', 'EXAMPLE']
   if (differences.length + notes.length > 0) printTable(stdout, header, [...differences, ...notes].map(cellsOf))
@@ -100,10 +117,15 @@ function print({ stdout, stderr }: Io, summary: Summary): void {
   if (notes.length > 0)
     stderr.write(`No response is different because of ${[...new Set(notes.map(({ kind }) => kind))].join(', ')}.\n`)
   if (otherDifferences > 0) stderr.write(`${otherDifferences} more differences have no group of their own.\n`)
-  const { old, new: other } = summary.milliseconds
-  stderr.write(
-    `Milliseconds to the end of a response, p50 and p95: old ${old.p50}, ${old.p95}; new ${other.p50}, ${other.p95}.\n`,
-  )
+  const routes = hasTimesOfRoutes ? summary.routes : []
+  for (const { route, ...times } of [...routes, { route: 'All', ...summary.milliseconds }]) {
+    stderr.write(`${route}: ${shownTimes(times)}\n`)
+  }
+}
+
+/** The times to the end of a response: the median, and what 95 % of the responses did not exceed. */
+function shownTimes({ old, new: other }: Summary['milliseconds']): string {
+  return `old ${old.p50} ms, p95 ${old.p95} ms; new ${other.p50} ms, p95 ${other.p95} ms.`
 }
 
 function cellsOf({ route, path, kind, responses, values, example }: Group) {
