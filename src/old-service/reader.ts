@@ -40,9 +40,11 @@ class Unavailable extends Error {
 /** The service was unavailable as often as a request is repeated. */
 class Exhausted extends OperatorError {}
 
-/** How often a request is sent, and each way of carrying ids is tried, how long its first repetition waits, and how long the longest waits. */
+/** How often a request is sent, and how often each way of carrying ids is tried. */
 const maxAttempts = 8
 const maxTries = 3
+
+/** How long the first repetition waits, and how long a service may ask to wait. */
 const firstWaitSeconds = 0.25
 const maxWaitSeconds = 300
 
@@ -74,7 +76,9 @@ const maxUndecided = 5
 
 export type Reader = ReturnType<typeof createReader>
 
-/** Creates a reader of the earlier service. It sends one request at a time, and repeats those that may succeed later. */
+/**
+ * Creates a reader of the earlier service. It sends one request at a time, and repeats those that may succeed later.
+ */
 export function createReader({ url, credential, rate, onRetry }: ReaderOptions) {
   const client = createClient({ url, credential })
   let nextAt = 0

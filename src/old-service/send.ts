@@ -38,7 +38,7 @@ export interface SentRequest {
   readonly headers: RawHeaders
 }
 
-/** The headers that belong to one connection (RFC 9110, section 7.6.1), and one that the server of the proxy has obeyed. */
+/** The headers that belong to one connection (RFC 9110, section 7.6.1), and one that a server has obeyed. */
 const hopByHop = [
   'connection',
   'keep-alive',
