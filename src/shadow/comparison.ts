@@ -1,5 +1,6 @@
 import type { Server } from 'node:http'
 import { createClient, type Target } from '../old-service/send.ts'
+import { createComparer } from './comparer.ts'
 import { kindOf } from './contract.ts'
 import { type Documents, readUsedOperations, requestsOfOperations } from './operations.ts'
 import { createProxy, type Served } from './proxy.ts'
@@ -44,6 +45,7 @@ export function createComparison({ sendsWrites, ...options }: ComparisonOptions)
   const report = createReport(options)
   const [old, other] = [createClient(options.old), createClient(options.new)]
   const queue = createQueue(limits)
+  const comparer = createComparer()
 
   function onServed({ request, response, milliseconds }: Served): void {
     const { route, isRead } = kindOf(request.method, request.target, request.body)
@@ -52,13 +54,13 @@ export function createComparison({ sendsWrites, ...options }: ComparisonOptions)
       return
     }
     const bytes = request.body.length + response.body.length
-    const run = () => compareWithNew(other, { route, request, response, milliseconds }, report)
+    const run = () => compareWithNew(other, { route, request, response, milliseconds }, { report, comparer })
     if (!queue.add({ isExclusive: !isRead, bytes, run })) report.skip('requests while too many others waited')
   }
 
   const server = createProxy({ old, onServed, onSkipped: report.skip })
   const send = (requests: AsyncIterable<FullRequest>, signal: AbortSignal) =>
-    replay(requests, { old, new: other, report, sendsWrites, signal })
+    replay(requests, { old, new: other, report, comparer, sendsWrites, signal })
 
   return {
     server,
@@ -82,6 +84,7 @@ export function createComparison({ sendsWrites, ...options }: ComparisonOptions)
       if (server.listening) await new Promise((resolve) => server.close(resolve))
       await queue.untilEmpty()
       clearTimeout(timer)
+      await comparer.close()
       old.close()
       other.close()
     },

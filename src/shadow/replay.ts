@@ -4,13 +4,11 @@ import type { ReceivedResponse } from '../old-service/send.ts'
 import { type Client, exchange, reasonOf } from '../old-service/send.ts'
 import { kindOf } from './contract.ts'
 import { createQueue } from './queue.ts'
-import type { Report } from './report.ts'
-import { type FullRequest, ofOldService, reportComparison } from './shadow.ts'
+import { type FullRequest, ofOldService, type Reporter, reportComparison } from './shadow.ts'
 
-export interface ReplayOptions {
+export interface ReplayOptions extends Reporter {
   readonly old: Client
   readonly new: Client
-  readonly report: Report
   readonly sendsWrites: boolean
   /** Ends the replay when the requests under way have ended. */
   readonly signal: AbortSignal
@@ -25,21 +23,21 @@ const milliseconds = 60_000
 /** Sends requests to both services, in their order, and reports how the responses differ. */
 export async function replay(
   requests: AsyncIterable<FullRequest>,
-  { old, new: other, report, sendsWrites, signal }: ReplayOptions,
+  { old, new: other, sendsWrites, signal, ...reporter }: ReplayOptions,
 ): Promise<void> {
   const queue = createQueue({ concurrency, maxWaiting: concurrency, maxBytes: Number.POSITIVE_INFINITY })
   for await (const request of requests) {
     if (signal.aborted) break
     const { route, isRead } = kindOf(request.method, request.target, request.body)
     if (!isRead && !sendsWrites) {
-      report.skip('writes')
+      reporter.report.skip('writes')
       continue
     }
     await queue.untilRoom()
     const run = async () => {
       const [sent, otherSent] = await Promise.all([send(old, request, signal), send(other, request, signal)])
-      if ('failure' in sent) report.skip(`the old service failed: ${sent.failure}`)
-      else await reportComparison({ route, request, ...sent }, otherSent, report)
+      if ('failure' in sent) reporter.report.skip(`the old service failed: ${sent.failure}`)
+      else await reportComparison({ route, request, ...sent }, otherSent, reporter)
     }
     queue.add({ isExclusive: !isRead, bytes: 0, run })
   }

@@ -102,17 +102,17 @@ export function createReport({ ignored = [], showsValues = false }: ReportOption
       const found = new Set<Group>()
       let isDifferent = false
       return {
-        add(difference: Difference): void {
+        add(difference: Difference, values = 1): void {
           if (isIgnored(difference.path)) return
           if (!notedKinds.includes(difference.kind)) isDifferent = true
           const group = groupOf(route, request, difference)
           if (!group) {
-            otherDifferences += 1
+            otherDifferences += values
             return
           }
           if (!found.has(group)) group.responses += 1
           found.add(group)
-          group.values += 1
+          group.values += values
         },
         /** Ends the comparison of these responses. */
         end(): void {

@@ -1,8 +1,7 @@
 import type { ReceivedResponse } from '../old-service/send.ts'
 import { type Client, exchange, reasonOf, type SentRequest } from '../old-service/send.ts'
-import { NotComparable } from './compare.ts'
+import type { Comparer } from './comparer.ts'
 import type { Report } from './report.ts'
-import { compareResponses } from './responses.ts'
 
 /** A request with its body. */
 export interface FullRequest extends SentRequest {
@@ -32,7 +31,7 @@ export const ofOldService = [
 ]
 
 /** Sends a request to the new service too, and reports how its response differs. Never throws. */
-export async function compareWithNew(client: Client, recorded: Recorded, report: Report): Promise<void> {
+export async function compareWithNew(client: Client, recorded: Recorded, reporter: Reporter): Promise<void> {
   const { request } = recorded
   const started = performance.now()
   const response = await exchange(client, request, request.body, {
@@ -40,14 +39,24 @@ export async function compareWithNew(client: Client, recorded: Recorded, report:
     milliseconds: newMilliseconds,
   }).catch((error: unknown) => ({ failure: reasonOf(error) }))
   const milliseconds = performance.now() - started
-  await reportComparison(recorded, 'failure' in response ? response : { response, milliseconds }, report)
+  await reportComparison(recorded, 'failure' in response ? response : { response, milliseconds }, reporter)
+}
+
+/** What compares responses, and collects what differs. */
+export interface Reporter {
+  readonly report: Report
+  readonly comparer: Comparer
 }
 
 /** What the new service has sent, or why there is nothing. */
 type Outcome = Pick<Recorded, 'response' | 'milliseconds'> | { readonly failure: string }
 
 /** Reports how two responses to a request differ. */
-export async function reportComparison(recorded: Recorded, outcome: Outcome, report: Report): Promise<void> {
+export async function reportComparison(
+  recorded: Recorded,
+  outcome: Outcome,
+  { report, comparer }: Reporter,
+): Promise<void> {
   const { route, request, response: old, milliseconds } = recorded
   const comparison = report.begin(route, request)
   report.addTime(route, 'old', milliseconds)
@@ -57,10 +66,11 @@ export async function reportComparison(recorded: Recorded, outcome: Outcome, rep
     return
   }
   report.addTime(route, 'new', outcome.milliseconds)
-  try {
-    await compareResponses(route, old, outcome.response, comparison.add)
-    comparison.end()
-  } catch (error) {
-    report.skip(error instanceof NotComparable ? error.message : reasonOf(error))
+  const compared = await comparer.compare({ route, old, new: outcome.response })
+  if ('reason' in compared) {
+    report.skip(compared.reason)
+    return
   }
+  for (const { values, ...difference } of compared.found) comparison.add(difference, values)
+  comparison.end()
 }

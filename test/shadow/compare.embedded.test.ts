@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -196,6 +197,20 @@ describe('fusion shadow says how responses differ:', () => {
     // The users of a page have an order.
     const reversed = { users: one.users.toReversed() }
     expect(kindsOf(await bodies('GET /users?limit=3', one, reversed))).toEqual(['$.users order'])
+  })
+
+  it('long bodies, which a thread compares', async () => {
+    const users = (phone: string) => ({
+      users: Array.from({ length: 3_000 }, (_, index) => ({ id: String(index), name: 'a'.repeat(20), phone })),
+    })
+    const found = await bodies('GET /users\nGET /users', users('1'), users('2'))
+    expect(found.differences).toMatchObject([
+      { path: '$.users[*].phone', kind: 'value', responses: 2, values: 6_000, example: { old: '"9"', new: '"9"' } },
+    ])
+    const compressed = { headers: { 'content-encoding': 'gzip' }, body: gzipSync(randomBytes(10_000).toString('hex')) }
+    expect((await compare('GET /users', compressed, { body: users('1') })).differences).toMatchObject([
+      { kind: 'format' },
+    ])
   })
 
   it('the status, and nothing else of an error', async () => {
