@@ -54,7 +54,7 @@ export interface ReportOptions {
 }
 
 /** The most groups of a report, so that it has a bounded size after any number of requests. */
-export const maxGroups = 1_000
+const maxGroups = 1_000
 
 /** The most reasons for which requests were not compared. */
 const maxReasons = 50
