@@ -76,14 +76,14 @@ const maxUndecided = 5
 
 export type Reader = ReturnType<typeof createReader>
 
+type OnRefused = (id: string, reason: string) => Promise<void>
+
 /**
  * Creates a reader of the earlier service. It sends one request at a time, and repeats those that may succeed later.
  */
 export function createReader({ url, credential, rate, onRetry }: ReaderOptions) {
   const client = createClient({ url, credential })
   let nextAt = 0
-  let carry: Carry | undefined
-  let undecided = 0
 
   /** Waits until the next request may be sent. */
   async function pace(): Promise<void> {
@@ -139,6 +139,54 @@ export function createReader({ url, credential, rate, onRetry }: ReaderOptions) 
     )
   }
 
+  return {
+    /**
+     * Receives the response with all users, which can have any length.
+     *
+     * @param write called with its bytes, after `begin`, which is called again if it breaks off
+     * @throws OperatorError if the service refuses it
+     */
+    async users(begin: () => Promise<void>, write: (chunk: Buffer) => Promise<void>): Promise<void> {
+      await withRetries('GET /users', async () => {
+        await begin()
+        const request = { method: 'GET', target: '/users', headers: ['accept', 'application/json'] }
+        const response = await responseTo(client.start(request, { reusesConnections: false }))
+        try {
+          requireSuccess({ status: response.statusCode ?? 0, headers: response.headers }, '/users')
+          for await (const chunk of withTimeout(response)) await write(chunk)
+        } finally {
+          response.destroy()
+        }
+      }).catch((error: unknown) => {
+        throw error instanceof Refused ? new OperatorError(`${error.message}.`) : error
+      })
+    },
+
+    /**
+     * Reads the profiles of accounts.
+     *
+     * @param onRefused called with the ids that the service refuses, one by one, and why
+     */
+    profiles: createProfileReader(get),
+
+    /** Reads a job, as the text of its JSON. @throws Refused */
+    async job(id: string): Promise<string> {
+      const body = await get(`/fusion/jobs/${encodeURIComponent(id)}`)
+      return body.toString('utf8').replace(/[\r\n]/g, ' ')
+    },
+
+    close: client.close,
+  }
+}
+
+/** Sends a request, and repeats it at most some times. @throws Refused */
+type Get = (path: string, body?: string, most?: number) => Promise<Buffer>
+
+/** Creates the reader of profiles, which finds out how the service takes the ids of accounts. */
+function createProfileReader(get: Get) {
+  let carry: Carry | undefined
+  let undecided = 0
+
   /** Reads the profiles of a group in one of the ways. @throws Refused */
   async function getProfiles(ids: readonly string[], by: Carry): Promise<Record<string, unknown>[]> {
     const { query, body } = by(ids)
@@ -175,58 +223,18 @@ export function createReader({ url, credential, rate, onRetry }: ReaderOptions) 
     return []
   }
 
-  return {
-    /**
-     * Receives the response with all users, which can have any length.
-     *
-     * @param write called with its bytes, after `begin`, which is called again if it breaks off
-     * @throws OperatorError if the service refuses it
-     */
-    async users(begin: () => Promise<void>, write: (chunk: Buffer) => Promise<void>): Promise<void> {
-      await withRetries('GET /users', async () => {
-        await begin()
-        const request = { method: 'GET', target: '/users', headers: ['accept', 'application/json'] }
-        const response = await responseTo(client.start(request, { reusesConnections: false }))
-        try {
-          requireSuccess({ status: response.statusCode ?? 0, headers: response.headers }, '/users')
-          for await (const chunk of withTimeout(response)) await write(chunk)
-        } finally {
-          response.destroy()
-        }
-      }).catch((error: unknown) => {
-        throw error instanceof Refused ? new OperatorError(`${error.message}.`) : error
-      })
-    },
-
-    /**
-     * Reads the profiles of accounts.
-     *
-     * @param onRefused called with the ids that the service refuses, one by one, and why
-     */
-    async profiles(
-      ids: readonly string[],
-      onRefused: (id: string, reason: string) => Promise<void>,
-    ): Promise<Record<string, unknown>[]> {
-      const read = async (some: readonly string[]): Promise<Record<string, unknown>[]> => {
-        try {
-          return await (carry ? getProfiles(some, carry) : tryProfiles(some))
-        } catch (error) {
-          if (!(error instanceof Refused)) throw error
-          if (some.length > 1) return halves(some, read)
-          await onRefused(some[0] ?? '', error.message)
-          return []
-        }
+  return async (ids: readonly string[], onRefused: OnRefused): Promise<Record<string, unknown>[]> => {
+    const read = async (some: readonly string[]): Promise<Record<string, unknown>[]> => {
+      try {
+        return await (carry ? getProfiles(some, carry) : tryProfiles(some))
+      } catch (error) {
+        if (!(error instanceof Refused)) throw error
+        if (some.length > 1) return halves(some, read)
+        await onRefused(some[0] ?? '', error.message)
+        return []
       }
-      return read(ids)
-    },
-
-    /** Reads a job, as the text of its JSON. @throws Refused */
-    async job(id: string): Promise<string> {
-      const body = await get(`/fusion/jobs/${encodeURIComponent(id)}`)
-      return body.toString('utf8').replace(/[\r\n]/g, ' ')
-    },
-
-    close: client.close,
+    }
+    return read(ids)
   }
 }
 
