@@ -126,6 +126,7 @@ export const environment = z.object({
   TOKEN_ISSUER: z.string().default('urn:fusion-gateway'),
   TRUSTED_ISSUERS: z.string().optional(),
   FUSION_API_KEY: z.string().optional(),
+  OLD_API_KEY: z.string().optional(),
   REDIS_URL: url(/^rediss?:\/\//, 'redis://host:port').optional(),
   CORS_ORIGINS: list(isOrigin, 'must be origins such as https://app.example.com, without a path, separated by commas'),
   CORS_HEADERS: list(isHeaderName, 'must be names of headers, separated by commas'),
@@ -277,6 +278,8 @@ function toConfig(env: Environment) {
     redisUrl: env.REDIS_URL,
     /** The key with which commands use a gateway as a client. */
     apiKey: env.FUSION_API_KEY,
+    /** The key of the earlier service, for the commands that move to the gateway. */
+    oldApiKey: env.OLD_API_KEY,
   }
 }
 

@@ -5,6 +5,9 @@ import { type EventType, eventTypes } from '../domain/event/event.ts'
 import { scopes } from '../domain/scopes.ts'
 import { secretPrefix } from '../domain/webhook/secrets.ts'
 import type { ServeOptions } from '../server/serve.ts'
+import type { ImportServiceOptions } from './actions/import-service.ts'
+import type { ShadowOptions } from './actions/shadow.ts'
+import type { ImportOptions } from './actions/transfer.ts'
 import type { UsageOptions } from './actions/usage.ts'
 import type { ErasureOptions } from './actions/verify.ts'
 import type { Io, Output } from './io.ts'
@@ -36,6 +39,7 @@ const commands = [
   verifyCommand,
   importCommand,
   exportCommand,
+  shadowCommand,
   backupCommand,
   restoreCommand,
   seedCommand,
@@ -342,12 +346,32 @@ function schemaCommand(io: Io): Command {
 function importCommand(io: Io): Command {
   return new Command('import')
     .description(
-      'import users, profiles and jobs, or a delta: a JSON record per line, in the format of the REST interface',
+      'import users, profiles and jobs: a JSON record per line, in the format of the REST interface, or a delta, or from the earlier service itself',
     )
-    .argument('<file...>', 'the files, in order; - is stdin')
+    .argument('[file...]', 'the files, in order; - is stdin')
     .requiredOption('--tenant <name>', 'the tenant to import into')
+    .option(
+      '--from <url>',
+      'read the earlier service by its own interface, instead of files. See docs/migrating.md',
+      readUrl,
+    )
+    .option('--key <key>', 'the key for that service; better in OLD_API_KEY, which nobody else sees')
+    .option('--jobs <file>', 'the ids of its jobs to import, one per line')
+    .option('--rate <count>', 'the most requests to it per second', wholeNumber(1, 10_000), 10)
+    .option('--dry-run', 'write nothing, and say what would be written and refused')
     .option('--rejects <file>', 'write rejected records to this file, with file, line and reason')
-    .action(lazily(io, async () => (await import('./actions/transfer.ts')).importFiles))
+    .action(async (files: string[], options: ImportOptions & Partial<ImportServiceOptions>, command: Command) => {
+      const { from } = options
+      if (from === undefined) {
+        const other = ['key', 'jobs', 'rate', 'dryRun'].find((name) => command.getOptionValueSource(name) === 'cli')
+        if (other !== undefined)
+          command.error(`error: option '--${other === 'dryRun' ? 'dry-run' : other}' needs --from <url>`)
+        if (files.length === 0) command.error('error: say what to import: files, or --from <url>')
+        return (await import('./actions/transfer.ts')).importFiles(io, files, options)
+      }
+      if (files.length > 0) command.error('error: give files or --from <url>, not both')
+      await (await import('./actions/import-service.ts')).importFrom(io, { rate: 10, ...options, from })
+    })
 }
 
 function exportCommand(io: Io): Command {
@@ -361,6 +385,53 @@ function exportCommand(io: Io): Command {
     )
     .option('--out <file>', 'write to this file instead of stdout')
     .action(lazily(io, async () => (await import('./actions/transfer.ts')).exportRecords))
+}
+
+function shadowCommand(io: Io): Command {
+  const way = (name: 'port' | 'requests' | 'operations') =>
+    ['port', 'requests', 'operations'].filter((one) => one !== name)
+  return new Command('shadow')
+    .description(
+      'compare the responses of an old service with those of this gateway, and print what differs. Clients notice nothing. See docs/migrating.md',
+    )
+    .requiredOption('--old <url>', 'the old service, or a gateway of the previous release', readUrl)
+    .requiredOption('--new <url>', 'the gateway', readUrl)
+    .option(
+      '--old-key <key>',
+      "the key for the old service instead of the client's; better in OLD_API_KEY, which nobody else sees",
+    )
+    .option('--new-key <key>', "the key for the gateway instead of the client's; better in FUSION_API_KEY")
+    .addOption(
+      new Option('--port <port>', 'be a proxy of the old service at this port, and compare what clients read')
+        .argParser(wholeNumber(0, 65_535))
+        .conflicts(way('port')),
+    )
+    .addOption(
+      new Option('--requests <file>', 'send the requests of a HAR file, or of lines, to both').conflicts(
+        way('requests'),
+      ),
+    )
+    .addOption(
+      new Option(
+        '--operations',
+        'send the queries of TRUSTED_DOCUMENTS to two gateways, and compare costs, statements and times too',
+      ).conflicts(way('operations')),
+    )
+    .option('--ignore <path...>', 'places that may differ, as the report names them: users.updated_at')
+    .option('--writes', 'send writes too: to the gateway, and those of a file to the old service as well')
+    .option('--show-values', 'show values in examples, instead of their form')
+    .option('--json', 'print the report as a JSON object')
+    .option(
+      '--fail-on <count>',
+      'exit with 1 if so many responses differ, or none was compared',
+      wholeNumber(1, maxNumber),
+    )
+    .action(async (options: ShadowOptions, command: Command) => {
+      if (options.port === undefined && options.requests === undefined && !options.operations) {
+        command.error('error: say what to compare: --port <port>, --requests <file> or --operations')
+      }
+      await (await import('./actions/shadow.ts')).shadow(io, options)
+    })
 }
 
 function usageCommand(io: Io): Command {

@@ -10,7 +10,9 @@ import type { Worker } from '../domain/job/worker/worker.ts'
 const sameRequestMilliseconds = 500
 
 /** The exit code of a process that Ctrl-C has ended. */
-const interrupted = 130
+export const interrupted = 130
+
+export const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /** Calls the listener once, at the next request to stop: the first request stops gracefully, the second one at once. */
 export type OnStopRequest = (listener: () => void) => void
@@ -58,12 +60,14 @@ export interface Stopping {
  * Obeys the signals that tell this process to stop. At SIGTERM, which a platform sends, it drains first: load balancers
  * have `drainMilliseconds` to learn of it. Later signals end that time, and call `stopAtOnce` then. Ctrl-C does not
  * wait.
+ *
+ * @returns a function that ends this
  */
 export function obeySignals(
   signals: readonly NodeJS.Signals[],
   { drain, stop, stopAtOnce }: Stopping,
   drainMilliseconds: number,
-): void {
+): () => void {
   let toldAt: number | undefined
   let timer: NodeJS.Timeout | undefined
   function stopNow(): void {
@@ -86,6 +90,9 @@ export function obeySignals(
     }
   }
   for (const signal of signals) process.on(signal, receive)
+  return () => {
+    for (const signal of signals) process.off(signal, receive)
+  }
 }
 
 /**
@@ -108,7 +115,7 @@ export function receiveStopSignals(drainMilliseconds = 0): {
       if (!receive('stopAtOnce')) process.exit(interrupted)
     },
   }
-  obeySignals(['SIGINT', 'SIGTERM', 'SIGHUP'], stopping, drainMilliseconds)
+  obeySignals(stopSignals, stopping, drainMilliseconds)
   return { onStopRequest, draining: draining.signal }
 }
 

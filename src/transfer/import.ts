@@ -129,6 +129,8 @@ export interface ImportOptions {
   readonly onReject: (rejection: Rejection) => void | Promise<void>
   /** Called with the number of bytes that were imported so far. */
   readonly onProgress?: (bytes: number) => void
+  /** Changes a record before it is checked, if another service writes it in another way. */
+  readonly prepare?: (record: unknown) => unknown
 }
 
 interface Item extends ReadRecord {
@@ -150,7 +152,7 @@ const maxBatchBytes = 4 * 1024 * 1024
  * @throws if the database cannot be reached. Batches that were written stay; running the import again continues
  */
 export async function importFile(database: Database, file: ImportFile, options: ImportOptions): Promise<number> {
-  const { tenantAppId, onReject, onProgress = () => undefined } = options
+  const { tenantAppId, onReject, onProgress = () => undefined, prepare = (record) => record } = options
   let batch: Item[] = []
   let bytes = 0
   let imported = 0
@@ -176,7 +178,7 @@ export async function importFile(database: Database, file: ImportFile, options: 
   const split = createRecordSplitter(listKeys)
   async function addRecords(chunk?: Uint8Array): Promise<void> {
     for (const raw of split(chunk)) {
-      const item = await readItem(raw, reject)
+      const item = await readItem(raw, prepare, reject)
       if (item) await add(item)
       onProgress(raw.offset)
     }
@@ -191,6 +193,7 @@ export async function importFile(database: Database, file: ImportFile, options: 
 /** Reads a record. Returns undefined if there is none, or it is rejected. */
 async function readItem(
   raw: RawRecord,
+  prepare: (record: unknown) => unknown,
   reject: (raw: RawRecord, id: string | undefined, reason: string) => Promise<void>,
 ): Promise<Item | undefined> {
   let id: string | undefined
@@ -198,7 +201,7 @@ async function readItem(
     const value = parseRecord(raw, textOf(raw))
     if (value === undefined) return undefined
     id = idOf(value)
-    return { ...readRecord(value), raw, id }
+    return { ...readRecord(prepare(value)), raw, id }
   } catch (error) {
     if (!(error instanceof RecordError)) throw error
     await reject(raw, id, error.message)

@@ -2,6 +2,7 @@ import { OperatorError } from '@fusion-gateway/base'
 import type { CallToolResult, ListToolsResult } from '@modelcontextprotocol/server'
 import { readConfig } from '../../config.ts'
 import type { Io } from '../io.ts'
+import { credentialHeaders } from './credential.ts'
 
 /** Serves the tools of a gateway over the standard streams of this process. */
 export async function serveTools({ env }: Io, { url }: { readonly url: string }): Promise<void> {
@@ -18,9 +19,8 @@ export async function serveTools({ env }: Io, { url }: { readonly url: string })
 }
 
 function createSender(url: string, key: string) {
-  const isToken = /^[\w-]+\.[\w-]+\.[\w-]+$/.test(key)
   const headers = {
-    ...(isToken ? { authorization: `Bearer ${key}` } : { 'x-api-key': key }),
+    ...credentialHeaders(key),
     accept: 'application/json, text/event-stream',
     'content-type': 'application/json',
   }

@@ -31,19 +31,36 @@ export function printJson(stdout: Output, rows: readonly object[]): void {
 
 const barWidth = 40
 
-/** Shows a progress bar on stderr if that is a terminal. In a pipe it would be noise. */
-export function showProgress(stderr: Output, title: string, total: number) {
+/**
+ * Shows a progress bar on stderr if that is a terminal: how much is done, how much of it per second, and how long the
+ * rest takes at that rate. In a pipe it would be noise.
+ *
+ * @param unit of the total: `profiles`. Without it, no rate is shown
+ */
+export function showProgress(stderr: Output, title: string, total: number, unit?: string) {
   const isShown = stderr.isTTY && total > 0
-  let shown = -1
+  const startedAt = performance.now()
+  let shown = ''
   return {
     update(done: number): void {
-      const percent = Math.min(Math.floor((done / total) * 100), 100)
-      if (!isShown || percent === shown) return
-      shown = percent
-      const filled = Math.round((percent / 100) * barWidth)
+      if (!isShown) return
+      const part = Math.min(done / total, 1)
+      const seconds = (performance.now() - startedAt) / 1_000
+      const rate = unit === undefined || seconds < 1 ? '' : ` · ${Math.round(done / seconds)} ${unit}/s`
+      // The first second says little about the rest.
+      const left = part === 0 || part === 1 || seconds < 1 ? '' : ` · ${durationOf((seconds / part) * (1 - part))} left`
+      const state = `${Math.floor(part * 100)} %${rate}${left}`
+      if (state === shown) return
+      const filled = Math.round(part * barWidth)
       const bar = styleText('green', '█'.repeat(filled), { stream: stderr }) + '░'.repeat(barWidth - filled)
-      stderr.write(`\r${title} ${bar} ${percent} %`)
+      stderr.write(`\r${title} ${bar} ${state.padEnd(shown.length)}`)
+      shown = state
     },
     end: () => void (isShown && stderr.write('\n')),
   }
+}
+
+/** `200` ⇒ `4 min` */
+function durationOf(seconds: number): string {
+  return seconds < 120 ? `${Math.ceil(seconds)} s` : `${Math.ceil(seconds / 60)} min`
 }

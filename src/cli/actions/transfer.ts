@@ -17,7 +17,7 @@ import type { Io } from '../io.ts'
 import { showProgress } from './terminal.ts'
 import { patient, withMigratedDatabase } from './with-database.ts'
 
-interface ImportOptions {
+export interface ImportOptions {
   readonly tenant: string
   readonly rejects?: string
 }
@@ -29,7 +29,9 @@ export async function importFiles(io: Io, files: readonly string[], options: Imp
   if (options.rejects !== undefined) await requireOtherFile(io, options.rejects, files)
   const work = async (database: Database) => {
     const { id: tenantAppId } = await findTenant(database, options.tenant)
-    const rejects = await createRejects(io, options.rejects)
+    const rejects = await createRejects(options.rejects, (rejection: Rejection) =>
+      writeTo(io.stderr, `${describe(rejection)}\n`),
+    )
     const startedAt = performance.now()
     let imported = 0
     for (const name of files) {
@@ -63,17 +65,17 @@ async function sizeOf(file: string): Promise<number> {
  * Lets V8 collect garbage earlier. By default its heap grows by hundreds of MiB first, which is faster. A command that
  * works through a long file for minutes waits for the database instead, and needs little at a time.
  */
-function keepHeapSmall(): void {
+export function keepHeapSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1')
   setFlagsFromString('--heap-growing-percent=50')
 }
 
 /**
- * Reports rejected records on stderr, and in a file for its owner only, if one is given.
+ * Prints rejected records, and writes them to a file for its owner only, if one is given.
  *
  * @throws OperatorError if the file cannot be written
  */
-async function createRejects({ stderr }: Pick<Io, 'stderr'>, file: string | undefined) {
+export async function createRejects<Rejected>(file: string | undefined, print: (rejected: Rejected) => Promise<void>) {
   const stream = file === undefined ? undefined : await createFile(file)
   // The next write, or the end, throws the error.
   stream?.on('error', () => undefined)
@@ -82,10 +84,10 @@ async function createRejects({ stderr }: Pick<Io, 'stderr'>, file: string | unde
     get count() {
       return count
     },
-    async add(rejection: Rejection): Promise<void> {
+    async add(rejected: Rejected): Promise<void> {
       count += 1
-      await writeTo(stderr, `${describe(rejection)}\n`)
-      if (stream) await writeTo(stream, `${JSON.stringify(rejection)}\n`)
+      await print(rejected)
+      if (stream) await writeTo(stream, `${JSON.stringify(rejected)}\n`)
     },
     async end(): Promise<void> {
       if (stream) await finished(stream.end())
