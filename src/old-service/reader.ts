@@ -1,6 +1,6 @@
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { OperatorError, own } from '@fusion-gateway/base'
+import { OperatorError, ownValue } from '@fusion-gateway/base'
 import { readRetryAfter } from '@fusion-gateway/network'
 import { createClient, exchange, type ReceivedResponse, reasonOf } from './send.ts'
 
@@ -264,7 +264,7 @@ function requireSuccess({ status, headers }: Omit<ReceivedResponse, 'body'>, pat
 /** The list under a key of a JSON object, of which the items are objects. */
 function listIn(body: Buffer, key: string): Record<string, unknown>[] | undefined {
   try {
-    const list: unknown = own(Object(JSON.parse(body.toString('utf8'))), key)
+    const list: unknown = ownValue(Object(JSON.parse(body.toString('utf8'))), key)
     return Array.isArray(list) ? list.filter((item) => typeof item === 'object' && item !== null) : undefined
   } catch {
     return undefined

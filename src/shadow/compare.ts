@@ -1,4 +1,4 @@
-import { own } from '@fusion-gateway/base'
+import { ownValue } from '@fusion-gateway/base'
 import { readMoment } from '../old-service/moments.ts'
 import { hasOrder } from './contract.ts'
 
@@ -96,14 +96,14 @@ class Comparison {
   private compareObjects(old: JsonObject, other: JsonObject): void {
     for (const key of Object.keys(old)) {
       this.within(segmentOf(key), () => {
-        const value = own(old, key)
-        if (Object.hasOwn(other, key)) this.compare(value, own(other, key))
+        const value = ownValue(old, key)
+        if (Object.hasOwn(other, key)) this.compare(value, ownValue(other, key))
         else this.report(value === null ? 'null' : 'missing', value, undefined)
       })
     }
     for (const key of Object.keys(other)) {
       if (Object.hasOwn(old, key)) continue
-      const value = own(other, key)
+      const value = ownValue(other, key)
       this.within(segmentOf(key), () => this.report(value === null ? 'null' : 'added', undefined, value))
     }
   }
@@ -190,7 +190,7 @@ function pairByMeaning(old: readonly unknown[], other: readonly unknown[]): Pair
 }
 
 function idOf(item: unknown): unknown {
-  return own(Object(item), 'id')
+  return ownValue(Object(item), 'id')
 }
 
 /** The ids of the items, if each has another one. */

@@ -1,4 +1,4 @@
-import { own } from '@fusion-gateway/base'
+import { ownValue } from '@fusion-gateway/base'
 import { Kind, OperationTypeNode, parse } from 'graphql'
 
 /**
@@ -19,7 +19,7 @@ function profileLists(): string[] {
 
 /** Whether the order of a list is part of the contract: `$.users[*].accounts` of `GET /users` has none. */
 export function hasOrder(route: string, path: string): boolean {
-  return !own(unordered, route)?.includes(path)
+  return !ownValue(unordered, route)?.includes(path)
 }
 
 /** The routes that have ids. */

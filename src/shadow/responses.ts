@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib'
-import { own } from '@fusion-gateway/base'
+import { ownValue } from '@fusion-gateway/base'
 import { maxBodyBytes, type ReceivedResponse, tooLong } from '../old-service/send.ts'
 import { compareJson, NotComparable, type OnDifference } from './compare.ts'
 
@@ -18,7 +18,7 @@ const decoders: Readonly<Record<string, (body: Buffer) => Promise<Buffer>>> = {
 async function decode({ headers, body }: ReceivedResponse): Promise<Buffer> {
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity'
   if (encoding === 'identity' || body.length === 0) return body
-  const decoder = own(decoders, encoding)
+  const decoder = ownValue(decoders, encoding)
   if (!decoder) throw new NotComparable('an unknown content-encoding')
   return decoder(body).catch((error: NodeJS.ErrnoException) => {
     throw new NotComparable(error.code === 'ERR_BUFFER_TOO_LARGE' ? tooLong : 'a body that cannot be decompressed')
@@ -132,7 +132,7 @@ function withoutOrigin(value: string): string {
 /** A header that only the new service sends surprises no client. */
 function compareHeaders(old: IncomingHttpHeaders, other: IncomingHttpHeaders, onDifference: OnDifference): void {
   for (const [name, read] of Object.entries(readHeaders)) {
-    const [value, otherValue] = [own(old, name), own(other, name)].map((header) => header?.toString())
+    const [value, otherValue] = [ownValue(old, name), ownValue(other, name)].map((header) => header?.toString())
     if (value === undefined || (otherValue !== undefined && read(value) === read(otherValue))) continue
     onDifference({ path: `headers.${name}`, kind: 'header', old: value, new: otherValue })
   }

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { OperatorError, own } from '@fusion-gateway/base'
+import { OperatorError, ownValue } from '@fusion-gateway/base'
 import { type Database, dataModel } from '@fusion-gateway/database'
 import { type Sql, statement } from '@fusion-gateway/sql'
 import { findByPlatform } from '../domain/account/account.service.ts'
@@ -211,18 +211,18 @@ class ServiceImportRun {
     const accounts = listOf(user, 'accounts')
     for (const account of accounts) {
       this.found.account += 1
-      const id = own(account, 'id')
+      const id = ownValue(account, 'id')
       if (typeof id === 'string') this.accountIds.push(id)
       if (this.given.isDryRun) this.platformAccounts.add(JSON.stringify(platformAccountOf(account)))
     }
-    return { ...user, accounts: own(user, 'accounts') ?? [] }
+    return { ...user, accounts: ownValue(user, 'accounts') ?? [] }
   }
 
   private readProfile(profile: Item): Item {
     this.found.profile += 1
     this.found['email record'] += listOf(profile, 'emails').length
     // The interface names `emails` among the fields of a profile, by which an import recognises one.
-    return { ...profile, emails: own(profile, 'emails') ?? [] }
+    return { ...profile, emails: ownValue(profile, 'emails') ?? [] }
   }
 
   private readJob(job: Item): Item {
@@ -268,12 +268,14 @@ const times = new Set(['created_at', 'updated_at', 'joined_at'])
 const isObject = (value: unknown): value is Item => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 function listOf(record: Item, key: string): Item[] {
-  const list = own(record, key)
+  const list = ownValue(record, key)
   return Array.isArray(list) ? list.filter(isObject) : []
 }
 
 function platformAccountOf(record: Item) {
-  const [platform, platformAccountId] = ['user_platform', 'platform_account_id'].map((key) => String(own(record, key)))
+  const [platform, platformAccountId] = ['user_platform', 'platform_account_id'].map((key) =>
+    String(ownValue(record, key)),
+  )
   return { platform: platform ?? '', platformAccountId: platformAccountId ?? '' }
 }
 
