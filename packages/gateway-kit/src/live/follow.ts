@@ -1,21 +1,16 @@
-import type { OperationLimits } from '@fusion-gateway/limits'
-import { Held } from '@fusion-gateway/limits'
-import type { ExecutionResult } from 'graphql'
+import { type ErrorCode, GatewayError } from '@fusion-gateway/base'
+import { delayRejection, Held, type OperationLimits } from '@fusion-gateway/limits'
+import { type ExecutionResult, GraphQLError } from 'graphql'
 import { createContext, type Services } from '../context.ts'
 import type { OperationRequest } from '../operation/execute.ts'
-import type { Run } from '../operation/run.ts'
-import { startRun } from '../operation/run.ts'
-import { requireAvailable, type SubscriptionRequest, sendEach } from '../operation/send-each.ts'
+import { type Results, type Run, startRun } from '../operation/run.ts'
+import { requireAvailable, type SubscriptionRequest, sendEach, shown } from '../operation/send-each.ts'
 import type { Live } from './directive.ts'
 import type { Follower, LiveQueries } from './live-queries.ts'
 import type { Evaluation } from './live-query.ts'
 
 /** Follows a live query for a client. Returns its results, each of them as often as it is another one. */
-export type FollowLive = (
-  request: SubscriptionRequest,
-  live: Live,
-  acceptsPatches: boolean,
-) => Promise<AsyncIterable<ExecutionResult>>
+export type FollowLive = (request: SubscriptionRequest, live: Live, acceptsPatches: boolean) => Promise<Results>
 
 /** Creates the functions that follow live queries. What they follow takes the place of a subscription. */
 export function createFollowLive(queries: LiveQueries, { subscriptions, unsent }: OperationLimits) {
@@ -33,11 +28,21 @@ export function createFollowLive(queries: LiveQueries, { subscriptions, unsent }
   }
 
   const followLive: FollowLive = async (request, live, acceptsPatches) => {
-    const follower = await follow(request, live, acceptsPatches)
-    return sendEach(follower, { request, unsent, resultOf: (message) => message })
+    try {
+      const follower = await follow(request, live, acceptsPatches)
+      return sendEach(follower, { request, unsent, resultOf: (message) => message })
+    } catch (error) {
+      if (!live.isSubscription || !(error instanceof GatewayError) || !rejections.has(error.code)) throw error
+      // As with other subscriptions, it is an event. Clients that try again at once would delay others.
+      await delayRejection()
+      return shown({ errors: [new GraphQLError(error.message, { originalError: error })] }, request)
+    }
   }
   return { follow, followLive }
 }
+
+/** Why a subscription cannot show its object, whenever it is asked for. */
+const rejections: ReadonlySet<ErrorCode> = new Set(['FORBIDDEN', 'BAD_USER_INPUT'])
 
 /** The share of a minute's points that live queries leave to other requests. With less left, they wait for the next one. */
 const shareOfOthers = 1 / 2
@@ -77,6 +82,7 @@ export function createEvaluate(
       const { data, errors } = await queues.operations.run(viewer, () => execute(run))
       const result = { ...(errors && { errors }), ...(data !== undefined && { data }) }
       requireAvailable(result)
+      if (operation.kind === 'subscription') requireObject(result)
       const { budget } = held.points ?? {}
       const isShort = budget !== undefined && budget.remaining < shareOfOthers * budget.points
       return { result, isLast, rest: isShort ? budget.resetSeconds * 1_000 : 0 }
@@ -84,4 +90,11 @@ export function createEvaluate(
       held.end()
     }
   }
+}
+
+/** @throws the error because of which a subscription cannot show its object */
+function requireObject({ data, errors = [] }: ExecutionResult): void {
+  const [error] = errors
+  const isShown = Object.values(data ?? {}).some((value) => value !== null)
+  if (error && !isShown) throw error.originalError ?? error
 }
