@@ -33,6 +33,7 @@ const bench: Script = {
     bulk: { about: 'what bulk writes save', commands: ['node bench/bulk.js'] },
     compression: { about: 'what compressing responses costs', commands: ['node bench/compression.js'] },
     events: { about: 'what the event log costs writes', commands: ['node bench/events.js'] },
+    live: { about: 'what live queries cost, and how soon results arrive', commands: ['node bench/live.js'] },
     followers: { about: 'how soon many followers receive an event', commands: ['node bench/followers.js'] },
     growth: { about: 'what a tenant costs by its number of users', commands: ['node bench/growth.js'] },
     history: { about: 'what histories of profiles take', commands: ['node bench/history.js'] },

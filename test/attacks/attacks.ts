@@ -452,14 +452,15 @@ const attacksOfHolders: Readonly<Record<string, Attack>> = {
     }))
     await Promise.all([subscribe, change])
   },
-  'live lists, and changes of their rows': async (target, signal) => {
-    const follow = repeat(target, signal, 250, () => {
+  'live queries of large pages, and changes of their rows': async (target, signal) => {
+    const follow = repeat(target, signal, 500, () => {
       number += 1
       // As much work for a point as possible, and rows that change each time.
       const fields = number % 2 === 0 ? 'id name' : 'id name accounts { id displayName profile { id username } }'
-      const args = '(first: 20, orderBy: { field: UPDATED_AT, direction: DESC })'
+      // A filter that differs each time, so that no read is shared.
+      const args = `(first: 100, filter: { nameContains: "${number % 100}" }, orderBy: { field: UPDATED_AT, direction: DESC })`
       return {
-        body: { query: `subscription { users${args} { users { ${fields} } removedIds order } }` },
+        body: { query: `query @live { users${args} { nodes { ${fields} } } }` },
         headers: { accept: 'text/event-stream' },
       }
     })

@@ -68,6 +68,7 @@ const trials: Record<string, Trial> = {
   'bench -- bulk': { prints: [/^\| CPU of both, ms \| [\d.]+ \| [\d.]+/m] },
   'bench -- compression': { prints: [/^\| 1 MiB \| br \| \d+/m] },
   'bench -- events': { prints: [/^\| import records \| \d+ \| \d+/m] },
+  'bench -- live': { prints: [/^\| 20 followers of the same page/m] },
   'bench -- followers': { prints: [/^20 followers, [1-9]/m] },
   'bench -- growth': {
     prints: [/^\| the first page \| [\d.]+ ms/m, /^\| the index user_folded_search_idx \| [\d.]+ ms/m],
