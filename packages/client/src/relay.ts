@@ -28,7 +28,8 @@ export type RelayOptions = Omit<ClientOptions, 'batch'> &
 /**
  * Creates an environment of Relay. It sends the ids of documents that the compiler has persisted, and the texts of others. Errors of fields
  * are kept with them: `@catch` reads them, also when a page shows the fields again. A mutation with `cacheConfig: { metadata: { action } }`
- * is executed once, however often it is sent with the same `action`.
+ * is executed once, however often it is sent with the same `action`. A query with `@live` is followed while the store retains it, if it
+ * has its text, or `networkCacheConfig: { metadata: { live: true } }`.
  */
 export function createRelayEnvironment(options: RelayOptions): Environment & Closable {
   const { url, documents, missingFieldHandlers, handlerProvider, ...config } = options
@@ -55,7 +56,7 @@ export function createRelayEnvironment(options: RelayOptions): Environment & Clo
         const kind = params.operationKind as OperationKind
         const request = requestFor(params, variables)
         // Of a document that is sent by its id the text is unknown.
-        if (kind === 'query' && (metadata?.['live'] === true || isLive(params.text ?? ''))) {
+        if (kind === 'query' && isLive(metadata?.['live'] === true ? '@live' : String(params.text))) {
           const stop = connection.live(request, sink as never)
           store.untilHidden(getRequestIdentifier(params, variables), () => sink.complete())
           return stop
