@@ -1,12 +1,16 @@
 import { gql } from '@apollo/client/core'
 import { createSend } from '@fusion-gateway/client/fetch'
-import { InfiniteQueryObserver, QueryClient } from '@tanstack/query-core'
+import { InfiniteQueryObserver, QueryClient, QueryObserver } from '@tanstack/query-core'
 import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished, vi } from 'vitest'
 import { effectScope, ref, watch } from 'vue'
 import * as apollo from '../../examples/frontends/apollo.ts'
 import { followUsers } from '../../examples/frontends/follow-users.ts'
 import { createForm, type FormState } from '../../examples/frontends/form.ts'
+import * as liveApollo from '../../examples/frontends/live-apollo.ts'
+import { liveUsers } from '../../examples/frontends/live-tanstack.ts'
+import * as liveUrql from '../../examples/frontends/live-urql.ts'
+import { showUsers } from '../../examples/frontends/live-users.ts'
 import { createPoll } from '../../examples/frontends/poll.ts'
 import { createRename } from '../../examples/frontends/rename.ts'
 import { connect } from '../../examples/frontends/send.ts'
@@ -93,6 +97,49 @@ it.each([
   expect(await readEmail(rows.user.id)).toBe('You may not see it')
   scopes = ['users:read', 'contacts:read']
   expect(await readEmail(rows.user.id)).toBe(rows.user.email)
+})
+
+it.each<[string, (show: (data: unknown) => void) => () => void]>([
+  [
+    'Apollo Client',
+    (show) => {
+      const client = apollo.connect(site.origin)
+      onTestFinished(() => client.stop())
+      return liveApollo.showUsers(client, show)
+    },
+  ],
+  ['urql', (show) => liveUrql.showUsers(urql.connect(site.origin), show)],
+  [
+    'TanStack Query',
+    (show) =>
+      new QueryObserver(new QueryClient(), liveUsers(openPage())).subscribe(({ data }) =>
+        show(data?.data ?? undefined),
+      ),
+  ],
+  [
+    'fetch',
+    (show) => {
+      const ended = new AbortController()
+      void showUsers(openPage(), show, ended.signal)
+      return () => ended.abort()
+    },
+  ],
+])('a page with %s follows a live query until it ends that', async (_, follow) => {
+  vi.stubGlobal('window', globalThis)
+  onTestFinished(() => void Reflect.deleteProperty(globalThis, 'window'))
+  let shown: unknown
+  const end = follow((data) => {
+    shown = data ?? shown
+  })
+  const name = `0 ${crypto.randomUUID()}`
+  await vi.waitFor(() => expect(shown).toMatchObject({ users: { nodes: expect.anything() } }))
+  await createUser(name)
+  await vi.waitFor(() => expect(JSON.stringify(shown)).toContain(name), 5_000)
+  end()
+  const before = shown
+  await createUser(`0 ${crypto.randomUUID()}`)
+  await openPage()('{ users(first: 1) { nodes { id } } }')
+  expect(shown).toBe(before)
 })
 
 it('a form that is sent again after a lost response writes once', async () => {

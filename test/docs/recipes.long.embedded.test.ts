@@ -103,6 +103,22 @@ describe.skipIf(!hasExample('relay'))('docs/recipes/relay.md', () => {
     const { id } = more.edges.at(-1).node
     expect(await readDocument('userPagesUserQuery', { id })).toMatchObject({ node: { __id: `User:${id}` } })
 
+    // A live query, which a page follows until it no longer shows it.
+    vi.stubGlobal('window', globalThis)
+    onTestFinished(() => void vi.unstubAllGlobals())
+    const { liveOptions } = await load('src/live-options.js')
+    const { default: liveQuery } = await load('src/__generated__/liveUsersQuery.graphql.js')
+    const operation = createOperationDescriptor(liveQuery, {}, liveOptions.networkCacheConfig)
+    const count = () => environment.lookup(operation.fragment).data?.users?.totalCount
+    const shown = environment.retain(operation)
+    const following = environment.execute({ operation }).toPromise()
+    await vi.waitFor(() => expect(count()).toBeGreaterThan(0))
+    const before = count()
+    await run('create', { name: 'Live' })
+    await vi.waitFor(() => expect(count()).toBe(before + 1), 5_000)
+    shown.dispose()
+    await following
+
     // And a subscription.
     const { requestSubscription } = await load('node_modules/relay-runtime/index.js')
     const { default: subscription } = await load('src/__generated__/followJobSubscription.graphql.js')

@@ -33,8 +33,8 @@ const scalarTypes = {
   String: 'string',
 }
 
-/** The parts of an error or a lease belong to one attempt, and those of a change to one event: they are replaced. */
-const replacedAsWhole = /^Job(Error|Lease)$|ListChange$/
+/** The parts of an error or a lease belong to one attempt: they are replaced. */
+const replacedAsWhole = /^Job(Error|Lease)$/
 
 /**
  * Generates what the caches of clients must know of schema.graphql.

@@ -24,7 +24,7 @@ import type { Deleted } from './deleted.ts'
 import type { FieldError } from './errors.ts'
 import * as schema from './generated.ts'
 import { type Closable, type Connection, connect, type OperationKind, rowsAfter } from './library.ts'
-import { fieldOf, type Result, requestOf } from './request.ts'
+import { fieldOf, isLive, type Result, requestOf } from './request.ts'
 
 declare module '@apollo/client' {
   namespace ApolloClient {
@@ -100,12 +100,14 @@ export function createApolloClient(options: ApolloOptions): ApolloClient {
     for (;;) {
       const asked = persons
       try {
-        return await query(given)
+        // A promise has one result.
+        return await query(isLive(given.query) ? { ...given, context: { ...given.context, [once]: true } } : given)
       } catch (error) {
         if (asked === persons) throw error
       }
     }
   }
+  client.watchQuery = watchLive(client.watchQuery.bind(client))
   const stop = client.stop.bind(client)
   client.stop = () => {
     stop()
@@ -113,6 +115,39 @@ export function createApolloClient(options: ApolloOptions): ApolloClient {
   }
   return client
 }
+
+/** In the context of a live query that is read once. */
+const once = 'fusionOnce'
+
+/** Follows live queries also if the cache has their data. */
+const watchLive = (watchQuery: ApolloClient['watchQuery']): ApolloClient['watchQuery'] =>
+  ((given: ApolloClient.WatchQueryOptions) => {
+    if (!isLive(given.query)) return watchQuery(given)
+    const watched = watchQuery({
+      ...given,
+      ...((given.fetchPolicy ?? 'cache-first') === 'cache-first' && { fetchPolicy: 'cache-and-network' as const }),
+      // It would keep all results.
+      context: { ...given.context, queryDeduplication: false },
+    })
+    const { fetchMore, refetch, setVariables } = watched
+    const readOnce = <Returned>(read: () => Returned): Returned => {
+      const { context = {} } = watched.options
+      watched.options.context = { ...context, [once]: true }
+      try {
+        return read()
+      } finally {
+        watched.options.context = context
+      }
+    }
+    return Object.assign(watched, {
+      fetchMore: (options: Parameters<typeof fetchMore>[0]) => readOnce(() => fetchMore.call(watched, options)),
+      refetch(variables?: object) {
+        // It follows the query with other variables.
+        if (variables) void setVariables.call(watched, { ...watched.variables, ...variables })
+        return readOnce(() => refetch.call(watched))
+      },
+    })
+  }) as ApolloClient['watchQuery']
 
 /**
  * Creates the link of a client of your own, such as that of a framework: `new ApolloClient({ link, cache,
@@ -141,9 +176,12 @@ export function createApolloLink(options: ApolloLinkOptions): ApolloLink & Closa
     return forward(operation)
   })
   const subscriptions = new ApolloLink(
-    ({ query, variables }) =>
+    ({ query, variables, operationType }) =>
       new Observable((observer) =>
-        connection.subscribe(requestOf(query, variables, documents, print), observer as never),
+        connection[String(operationType) === 'query' ? 'live' : 'subscribe'](
+          requestOf(query, variables, documents, print),
+          observer as never,
+        ),
       ),
   )
   const http = { uri: url, fetch: connection.fetch }
@@ -162,7 +200,9 @@ export function createApolloLink(options: ApolloLinkOptions): ApolloLink & Closa
   return Object.assign(link, { close: connection.close })
 }
 
-const kindOf = ({ operationType }: ApolloLink.Operation) => operationType as OperationKind
+/** A live query is followed as a subscription is. */
+const kindOf = ({ operationType, query, getContext }: ApolloLink.Operation): OperationKind =>
+  isLive(query) && !getContext()[once] ? 'subscription' : (operationType as OperationKind)
 
 /** Objects that have an id, and the field of Query that reads each. */
 const readById = Object.fromEntries(

@@ -2,6 +2,7 @@ import { notGraphQL, TokenError } from './errors.ts'
 import { personChanged, personOf } from './person.ts'
 import { createSubscribe, type Subscribe } from './subscribe.ts'
 import { createWaits, retryAfterOf, type WaitReason } from './waits.ts'
+import { createWrites } from './writes.ts'
 
 /** Returns the token, and another one if it gets the token that the gateway has rejected, as that of `createTokens`. */
 export interface Tokens {
@@ -55,8 +56,8 @@ export interface Core {
   readonly fetch: typeof globalThis.fetch
   /**
    * Subscribes, and subscribes again when the token or the connection ends. `events` continue after the last one if the
-   * document has the variable `$after: ID`. Results that only have a position are not passed on. `sink.error` gets
-   * RequestError, if the gateway rejects the operation, and TokenError.
+   * document has the variable `$after: ID`, and live queries are read anew. Results that only have a position are not
+   * passed on. `sink.error` gets RequestError, if the gateway rejects the operation, and TokenError.
    */
   readonly subscribe: Subscribe
   /** Ends all subscriptions and waiting requests. */
@@ -79,6 +80,7 @@ export function createCore(options: ClientOptions, forget = () => {}): Core {
   const closed = new AbortController()
   const session = createSession(options, closed.signal, forget)
   const waits = createWaits(onWait, closed.signal)
+  const writes = createWrites()
   const isPage = typeof window !== 'undefined'
   const { attempts = isPage ? Number.POSITIVE_INFINITY : maxAttempts } = options
 
@@ -136,6 +138,7 @@ export function createCore(options: ClientOptions, forget = () => {}): Core {
     const init = { headers: headers ?? {}, ...given }
     const ended = AbortSignal.any([closed.signal, own, given.signal].filter((signal) => signal != null))
     const isMutation = new Headers(init.headers).has('idempotency-key')
+    const endWrite = isMutation ? writes.begin() : undefined
     for (let changes = 1; ; changes += 1) {
       const signal = session.stay()
       try {
@@ -147,6 +150,9 @@ export function createCore(options: ClientOptions, forget = () => {}): Core {
       } catch (error) {
         if (!signal.aborted || ended.aborted) throw error
         if (isMutation || changes === maxAttempts) throw signal.reason
+      } finally {
+        // A mutation is sent for one person.
+        endWrite?.()
       }
     }
   }
@@ -156,6 +162,7 @@ export function createCore(options: ClientOptions, forget = () => {}): Core {
     transport: options.transport ?? 'socket',
     fetch,
     waits,
+    writes,
     readToken: session.readToken,
     headersOf,
     signal: closed.signal,

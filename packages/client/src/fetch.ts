@@ -2,6 +2,7 @@ import { mutationHeaders } from './action.ts'
 import { type ClientOptions, type Core, createCore } from './core.ts'
 import { createWithheld, type FieldError, RequestError, type Withheld } from './errors.ts'
 import { continueAfter, type Document, isMutation, positionOf, type Result, requestOf } from './request.ts'
+import type { Sink } from './transport.ts'
 
 export interface Sent<Data> {
   readonly data: Data
@@ -76,22 +77,45 @@ const maxQueued = 1_000
  * @param from what `createSend` returned, to share its connection
  * @throws RequestError if the gateway rejects the subscription; TokenError if the person has signed out
  */
-export async function* follow<Data = Record<string, unknown>, Variables extends object = object>(
+export const follow = <Data = Record<string, unknown>, Variables extends object = object>(
   from: Send | FetchOptions,
   document: Document<Data, Variables>,
   variables?: Variables,
   { signal }: Pick<SendOptions, 'signal'> = {},
+): AsyncGenerator<Sent<Data>, void> => resultsOf<Data>(from, document, variables, signal, false)
+
+/**
+ * Follows a query with `@live`: `for await (const { data } of live(send, document))`. It has the result of the query, and again whenever it
+ * is another one. A loop that is slower than its results gets the last one. When the connection or the token ends, the query is read anew.
+ *
+ * @param from what `createSend` returned, to share its connection. Results wait for its mutations
+ * @throws RequestError if the gateway rejects the query, or a field failed; TokenError if the person has signed out
+ */
+export const live = <Data = Record<string, unknown>, Variables extends object = object>(
+  from: Send | FetchOptions,
+  document: Document<Data, Variables>,
+  variables?: Variables,
+  { signal }: Pick<SendOptions, 'signal'> = {},
+): AsyncGenerator<Sent<Data>, void> => resultsOf<Data>(from, document, variables, signal, true)
+
+async function* resultsOf<Data>(
+  from: Send | FetchOptions,
+  document: string | object,
+  variables: object = {},
+  signal: AbortSignal | undefined,
+  isLive: boolean,
 ): AsyncGenerator<Sent<Data>, void> {
+  const mostQueued = isLive ? 1 : maxQueued
   const shared = 'core' in from
   const { documents, print } = shared ? from.options : from
   const core = shared ? from.core : createCore(from)
-  let request = requestOf(document, variables ?? {}, documents, print)
+  let request = requestOf(document, variables, documents, print)
   let stop: (() => void) | undefined
   const subscribe = (controller: ReadableStreamDefaultController<() => Sent<Data>>) => {
-    stop = core.subscribe(request, {
+    const sink: Sink = {
       next(result) {
         controller.enqueue(() => toSent<Data>(result))
-        request = continueAfter(request, positionOf(result))
+        if (!isLive) request = continueAfter(request, positionOf(result))
         if ((controller.desiredSize ?? 0) > 0) return
         stop?.()
         stop = undefined
@@ -104,16 +128,17 @@ export async function* follow<Data = Record<string, unknown>, Variables extends 
         controller.close()
       },
       complete: () => controller.close(),
-    })
+    }
+    stop = core.subscribe(request, sink, isLive ? 'live' : undefined)
   }
   // A loop that is slower than its results ends the subscription, and continues it later.
   const results = new ReadableStream<() => Sent<Data>>(
     {
       start: subscribe,
-      pull: (controller) => void (!stop && (controller.desiredSize ?? 0) > maxQueued / 2 && subscribe(controller)),
+      pull: (controller) => void (!stop && (controller.desiredSize ?? 0) > mostQueued / 2 && subscribe(controller)),
       cancel: () => stop?.(),
     },
-    { highWaterMark: maxQueued },
+    { highWaterMark: mostQueued },
   ).getReader()
   const abort = () => void results.cancel()
   signal?.addEventListener('abort', abort)

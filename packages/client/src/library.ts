@@ -132,6 +132,10 @@ export function connect(options: ClientOptions, { remove = () => {}, add, forget
       }
     },
     /**
+     * Follows a live query. One that the gateway rejects has a result with errors.
+     */
+    live: (request: GraphQLRequest, sink: Sink) => core.subscribe(request, withRejection(sink), 'live'),
+    /**
      * Subscribes. `events` begin where the page was read, or after the last event of the same subscription, unless the variable `after`
      * is given. An operation that the gateway rejects has a result with errors, as that of a query has.
      */
@@ -141,17 +145,12 @@ export function connect(options: ClientOptions, { remove = () => {}, add, forget
       const stop = core.subscribe(
         request,
         {
+          ...withRejection(sink),
           next(result) {
             sink.next(result)
             followed.moveTo(positionOf(result))
             removeAll(deletedBy(result.data))
             addNew(result.data, false)
-          },
-          complete: () => sink.complete(),
-          error(error) {
-            if (!(error instanceof RequestError)) return sink.error(error)
-            sink.next({ data: null, errors: error.errors })
-            sink.complete()
           },
         },
         hasAfter ? undefined : followed.start,
@@ -163,6 +162,17 @@ export function connect(options: ClientOptions, { remove = () => {}, add, forget
     },
   }
 }
+
+/** Makes a result of what the gateway has rejected. */
+const withRejection = (sink: Sink): Sink => ({
+  next: (result) => sink.next(result),
+  complete: () => sink.complete(),
+  error(error) {
+    if (!(error instanceof RequestError)) return sink.error(error)
+    sink.next({ data: null, errors: error.errors })
+    sink.complete()
+  },
+})
 
 /**
  * Creates the memory of what was created.

@@ -3,6 +3,7 @@ import {
   DefaultHandlerProvider,
   Environment,
   type EnvironmentConfig,
+  getRequestIdentifier,
   type MissingFieldHandler,
   Network,
   Observable,
@@ -18,7 +19,7 @@ import { type Created, fieldsChangedBy, nestedChangedBy } from './created.ts'
 import type { Deleted } from './deleted.ts'
 import { possibleTypes } from './generated.ts'
 import { type Closable, connect, type OperationKind, rowsAfter } from './library.ts'
-import { fieldOf, type GraphQLRequest, type Result } from './request.ts'
+import { fieldOf, type GraphQLRequest, isLive, type Result } from './request.ts'
 
 /** The options of all clients, and those of Relay's environment besides its network and store. */
 export type RelayOptions = Omit<ClientOptions, 'batch'> &
@@ -27,7 +28,8 @@ export type RelayOptions = Omit<ClientOptions, 'batch'> &
 /**
  * Creates an environment of Relay. It sends the ids of documents that the compiler has persisted, and the texts of others. Errors of fields
  * are kept with them: `@catch` reads them, also when a page shows the fields again. A mutation with `cacheConfig: { metadata: { action } }`
- * is executed once, however often it is sent with the same `action`.
+ * is executed once, however often it is sent with the same `action`. A query with `@live` is followed while the store retains it, if it
+ * has its text, or `networkCacheConfig: { metadata: { live: true } }`.
  */
 export function createRelayEnvironment(options: RelayOptions): Environment & Closable {
   const { url, documents, missingFieldHandlers, handlerProvider, ...config } = options
@@ -53,6 +55,12 @@ export function createRelayEnvironment(options: RelayOptions): Environment & Clo
       Observable.create((sink) => {
         const kind = params.operationKind as OperationKind
         const request = requestFor(params, variables)
+        // Of a document that is sent by its id the text is unknown.
+        if (kind === 'query' && isLive(metadata?.['live'] === true ? '@live' : String(params.text))) {
+          const stop = connection.live(request, sink as never)
+          store.untilHidden(getRequestIdentifier(params, variables), () => sink.complete())
+          return stop
+        }
         const sent = connection.begin(kind, metadata?.['action'] as string | undefined, () => request)
         const aborted = new AbortController()
         connection
@@ -123,6 +131,9 @@ class ActiveStore extends Store {
   /** Those of them that are read with their later pages, because something was created. */
   readonly growing = new Set<string>()
 
+  /** What ends the live queries that are followed. Hooks leave queries that have had a result to the store. */
+  readonly live = new Map<string, () => void>()
+
   override retain(operation: OperationDescriptor) {
     const { dispose } = super.retain(operation)
     const entry = { operation }
@@ -131,8 +142,18 @@ class ActiveStore extends Store {
       dispose: () => {
         this.active.delete(entry)
         dispose()
+        const { identifier } = operation.request
+        if ([...this.active].some((other) => other.operation.request.identifier === identifier)) return
+        this.live.get(identifier)?.()
+        this.live.delete(identifier)
       },
     }
+  }
+
+  /** Ends a live query when no page shows it any more, or when it is read again. */
+  untilHidden(identifier: string, end: () => void): void {
+    this.live.get(identifier)?.()
+    this.live.set(identifier, end)
   }
 }
 
@@ -219,7 +240,8 @@ function readShown(environment: Environment, store: ActiveStore, created?: reado
     )
   for (const { operation } of store.active) {
     const { identifier, node } = operation.request
-    if (store.reading.has(identifier) || !isConcerned(node.operation.selections as readonly Selection[])) continue
+    if (store.reading.has(identifier) || store.live.has(identifier)) continue
+    if (!isConcerned(node.operation.selections as readonly Selection[])) continue
     store.reading.add(identifier)
     if (created) store.growing.add(identifier)
     const done = () => {

@@ -61,6 +61,20 @@ export function isMutation(document: string | object): boolean {
   return !/[{]/.test(text) || /\bmutation\b/.test(text)
 }
 
+/**
+ * Whether a page follows a document: a query with `@live`, by its parsed operations or its text. A server that renders pages reads it
+ * once. Of a query that only seems to be live, the gateway sends one result.
+ */
+export function isLive(document: string | object): boolean {
+  const { definitions } = document as {
+    readonly definitions?: readonly { readonly directives?: readonly { readonly name: { readonly value: string } }[] }[]
+  }
+  const isFollowed = definitions
+    ? definitions.some(({ directives = [] }) => directives.some(({ name }) => name.value === 'live'))
+    : /@live\b/.test(String(document))
+  return isFollowed && typeof window !== 'undefined'
+}
+
 /** The position after a result, in the log of events: an event names its own in its id. */
 export function positionOf({ data, extensions }: Result): string | undefined {
   const ids = Object.values(data ?? {}).map((value) => (value as { id?: unknown } | null)?.id)

@@ -6,9 +6,10 @@ import type { WaitReason } from './waits.ts'
 /**
  * Subscribes. Returns a function that ends the subscription.
  *
- * @param start returns the position after which events begin. For another person they begin at present
+ * @param start returns the position after which events begin. For another person they begin at present. `live`: it is a live query, which
+ *   begins with what is read then
  */
-export type Subscribe = (request: GraphQLRequest, sink: Sink, start?: Start) => () => void
+export type Subscribe = (request: GraphQLRequest, sink: Sink, start?: Start | 'live') => () => void
 export type Start = () => Promise<string | undefined>
 
 /** The attempts of a connection that has lasted for this long are forgotten. */
@@ -38,8 +39,9 @@ export function createSubscribe(connection: Connection): Subscribe {
   return (request, sink, start) => {
     const stopped = new AbortController()
     const signal = AbortSignal.any([stopped.signal, connection.signal])
+    const isLive = start === 'live'
     // Asks for the position before there is an event.
-    const asked = { ...request, extensions: { ...request.extensions, position: true } }
+    const asked = isLive ? request : { ...request, extensions: { ...request.extensions, position: true } }
     let current: GraphQLRequest | undefined
     /** Ends with the person for whom `current` is. */
     let stay: AbortSignal | undefined
@@ -48,6 +50,9 @@ export function createSubscribe(connection: Connection): Subscribe {
     let connectedAt = 0
     let token: string | undefined
     let isRenewed = false
+    /** Whether a hidden tab waits until it is shown. It reads a live query once. */
+    let canPause = isStream && !isLive
+    const isPaused = () => canPause && globalThis.document?.hidden
 
     /** Passes on a result, and remembers where the next connection continues. */
     function receive(result: Result): void {
@@ -58,7 +63,8 @@ export function createSubscribe(connection: Connection): Subscribe {
       }
       isRenewed = false
       waits.wake(performance.now())
-      current = continueAfter(current ?? asked, positionOf(result))
+      canPause ||= isLive
+      if (!isLive) current = continueAfter(current ?? asked, positionOf(result))
       if (result.data || result.errors) sink.next(result)
     }
 
@@ -69,11 +75,11 @@ export function createSubscribe(connection: Connection): Subscribe {
      * @throws what broke the connection, or ended the subscription
      */
     async function connect(): Promise<boolean> {
-      if (isStream) await untilShown(signal)
+      while (isPaused() && !signal.aborted) await untilChanged(signal)
       const transport = await load()
       token = await readToken()
       const person = connection.stay()
-      if (stay !== person) current = stay || !start ? asked : continueAfter(asked, await start())
+      if (stay !== person) current = stay || !start || isLive ? asked : continueAfter(asked, await start())
       stay = person
       const request = current ?? asked
       if (signal.aborted) return true
@@ -85,16 +91,26 @@ export function createSubscribe(connection: Connection): Subscribe {
         const onEvent = { signal: left.signal }
         signal.addEventListener('abort', () => resolve(true), onEvent)
         person.addEventListener('abort', () => resolve(false), onEvent)
-        const hide = () => isStream && document.hidden && resolve(false)
+        const hide = () => isPaused() && resolve(false)
         globalThis.document?.addEventListener('visibilitychange', hide, onEvent)
+        const show = (result: Result) => {
+          if (left.signal.aborted) return
+          receive(result)
+          hide()
+        }
+        const held = isLive ? connection.writes.hold(connectedAt, show) : undefined
         leave = transport(request, {
           next(result) {
             if (signal.aborted || person.aborted) return
             if (!result.data && outcomeOf(result)) reject(new RequestError(result.errors ?? []))
+            else if (held) held.next(result)
             else receive(result)
           },
           error: reject,
-          complete: () => resolve(true),
+          complete() {
+            held?.flush()
+            resolve(true)
+          },
         })
       })
       return over.finally(() => {
@@ -132,15 +148,12 @@ export function createSubscribe(connection: Connection): Subscribe {
   }
 }
 
-/** A hidden tab would take one of the six connections that a browser has for a host. */
-async function untilShown(signal: AbortSignal): Promise<void> {
-  while (globalThis.document?.hidden && !signal.aborted) {
-    await new Promise<unknown>((resolve) => {
-      signal.addEventListener('abort', resolve, { once: true })
-      document.addEventListener('visibilitychange', resolve, { once: true })
-    })
-  }
-}
+/** A hidden tab would take one of the six connections that a browser has for a host, and follow what nobody sees. */
+const untilChanged = (signal: AbortSignal) =>
+  new Promise<unknown>((resolve) => {
+    signal.addEventListener('abort', resolve, { once: true })
+    document.addEventListener('visibilitychange', resolve, { once: true })
+  })
 
 const outcomes = new Map<unknown, WaitReason | 'rejected'>([
   ['UNAUTHENTICATED', 'rejected'],

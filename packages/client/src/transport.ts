@@ -1,5 +1,6 @@
 import type { GraphQLRequest, Result } from './request.ts'
 import type { Waits } from './waits.ts'
+import type { Writes } from './writes.ts'
 
 export interface Sink<Failure = Error> {
   next(result: Result): void
@@ -16,6 +17,7 @@ export interface Connection {
   readonly transport: 'socket' | 'stream'
   readonly fetch: typeof globalThis.fetch
   readonly waits: Waits
+  readonly writes: Writes
   /** The token, and another one if the gateway has rejected it. */
   readToken(rejected?: string): Promise<string | undefined>
   /** The headers of a request. */

@@ -49,7 +49,8 @@ import { createWithheld, errorsOf } from './errors.ts'
 import * as schema from './generated.ts'
 import { type Closable, connect, type Operation as Sent } from './library.ts'
 import { personChanged } from './person.ts'
-import { fieldOf, type Result, requestOf } from './request.ts'
+import { fieldOf, isLive, type Result, requestOf } from './request.ts'
+import type { Sink } from './transport.ts'
 
 export interface UrqlOptions extends Omit<ClientOptions, 'batch'> {
   /** Exchanges of your own, between the cache and those that send. */
@@ -72,18 +73,22 @@ export function createUrqlClient(options: UrqlOptions): Client & Closable {
     add: (created) => void client.subscription(createdDocument, { created }).toPromise(),
     forget: () => forgotten.next(),
   })
+  /** What ends the live queries that are followed. */
+  const followed = new Map<number, () => void>()
   /** The queries and mutations that were sent. */
   const running = new Map<number, Sent>()
   const prepare = mapExchange({
-    onOperation({ kind, context, extensions, ...request }) {
+    onOperation(operation) {
+      const { kind, context, extensions, ...request } = operation
       running.get(request.key)?.end()
       if (kind === 'teardown') {
         running.delete(request.key)
+        followed.delete(request.key)
         return undefined
       }
       const { fetchOptions, action } = context as typeof context & { readonly action?: string }
       const { headers, ...init } = (typeof fetchOptions === 'function' ? fetchOptions() : fetchOptions) ?? {}
-      const sent = connection.begin(kind, action, () =>
+      const sent = connection.begin(isFollowed(operation) ? 'subscription' : kind, action, () =>
         requestOf(request.query, request.variables ?? {}, documents, stringifyDocument),
       )
       running.set(request.key, sent)
@@ -122,10 +127,22 @@ export function createUrqlClient(options: UrqlOptions): Client & Closable {
     return { ...result, data: left }
   }
   const send = subscriptionExchange({
-    forwardSubscription: (_, { query, variables }) => ({
+    isSubscriptionOperation: isFollowed,
+    forwardSubscription: (_, { kind, key, query, variables }) => ({
       subscribe(sink) {
         const request = requestOf(query, variables ?? {}, documents, stringifyDocument)
-        return { unsubscribe: connection.subscribe(request, sink as never) }
+        if (kind !== 'query') return { unsubscribe: connection.subscribe(request, sink as never) }
+        let before = {}
+        const next: Sink['next'] = (result) => {
+          sink.next({ ...before, ...result } as never)
+          // The errors of a result are not those of the next one.
+          before = { errors: [] }
+        }
+        const stop = connection.live(request, { ...(sink as Sink), next })
+        // The cache asks again for what it lacks.
+        followed.get(key)?.()
+        followed.set(key, stop)
+        return { unsubscribe: stop }
       },
     }),
   })
@@ -140,13 +157,19 @@ export function createUrqlClient(options: UrqlOptions): Client & Closable {
         answerCreated,
         ...exchanges,
         prepare,
-        fetchExchange,
         send,
+        fetchExchange,
       ]),
     ],
   })
   // A key is the hash of a document and its variables. The cache takes the result of a mutation for that of the last one with the same
   // key, so a click would wait for ever if another one follows before it is answered. Hashes are positive.
+  const createRequestOperation = client.createRequestOperation.bind(client)
+  client.createRequestOperation = (kind, request, context) => {
+    const created = createRequestOperation(kind, request, context)
+    const isCached = isFollowed(created) && created.context.requestPolicy === 'cache-first'
+    return isCached ? makeOperation(kind, created, { ...created.context, requestPolicy: 'cache-and-network' }) : created
+  }
   const executeMutation = client.executeMutation.bind(client)
   let key = 0
   client.executeMutation = (request, context) => {
@@ -155,6 +178,9 @@ export function createUrqlClient(options: UrqlOptions): Client & Closable {
   }
   return Object.assign(client, { close: connection.close })
 }
+
+/** A live query is followed as a subscription is. */
+const isFollowed = ({ kind, query }: Operation) => kind === 'subscription' || (kind === 'query' && isLive(query))
 
 /** Sends with new exchanges, whose cache is empty, when the person has changed. */
 function eachPerson(forgotten: Source<void>, exchanges: Exchange[]): Exchange {

@@ -23,7 +23,7 @@ interface Stream {
 }
 
 /** Subscribes by streams. `streams` has those that were opened. */
-function subscribeByStream(request: GraphQLRequest = { query }) {
+function subscribeByStream(request: GraphQLRequest = { query }, start?: 'live') {
   const streams: Stream[] = []
   vi.spyOn(globalThis, 'fetch').mockImplementation(async (_, init) => {
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
@@ -42,11 +42,12 @@ function subscribeByStream(request: GraphQLRequest = { query }) {
   const core = createCore({ url, transport: 'stream', onWait: (until, reason) => void (until && waits.push(reason)) })
   onTestFinished(() => core.close())
   const received: unknown[] = []
-  const stop = core.subscribe(request, {
-    next: (result) => received.push(result),
-    error: (error) => received.push(error),
+  const sink = {
+    next: (result: Result) => received.push(result),
+    error: (error: Error) => received.push(error),
     complete: () => received.push('complete'),
-  })
+  }
+  const stop = core.subscribe(request, sink, start)
   /** Waits for the next stream. */
   async function nextStream(): Promise<Stream> {
     const count = streams.length
@@ -96,6 +97,83 @@ describe('a subscription to events', () => {
       streams[0]?.break()
       expect((await nextStream()).request.variables).toEqual(variables)
     }
+  })
+})
+
+describe('a live query', () => {
+  const request = { query: 'query Users @live { users { nodes { id } } }' }
+  const named = (name: string): Result => ({ data: { user: { id: 'evt_1', name } } })
+  const followUsers = () => subscribeByStream(request, 'live')
+
+  it('is read anew when its connection breaks', async () => {
+    const { streams, received, nextStream } = followUsers()
+    await flush()
+    streams[0]?.send(named('A'))
+    await flush()
+    streams[0]?.break()
+    const next = await nextStream()
+    expect([streams[0]?.request, next.request]).toEqual([request, request])
+    next.send(named('B'))
+    await flush()
+    expect(received).toEqual([named('A'), named('B')])
+  })
+
+  it('is read once by a hidden tab, and followed when the tab is shown', async () => {
+    const page = Object.assign(new EventTarget(), { hidden: true })
+    vi.stubGlobal('document', page)
+    const show = (isShown: boolean) => {
+      page.hidden = !isShown
+      page.dispatchEvent(new Event('visibilitychange'))
+      return flush()
+    }
+    const { streams, received } = followUsers()
+    await flush()
+    streams[0]?.send(named('A'))
+    await flush()
+    expect([received, streams[0]?.signal?.aborted]).toEqual([[named('A')], true])
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(streams).toHaveLength(1)
+    await show(true)
+    expect(streams).toHaveLength(2)
+    await show(false)
+    expect(streams[1]?.signal?.aborted).toBe(true)
+  })
+
+  it('passes on the last of the results that come while the client writes, when it has settled', async () => {
+    const { streams, received, core } = followUsers()
+    await flush()
+    const response = Promise.withResolvers<Response>()
+    vi.mocked(fetch).mockImplementationOnce(() => response.promise)
+    const write = core.fetch(url, { method: 'POST', headers: { 'idempotency-key': 'one' } })
+    await flush()
+    for (const name of ['A', 'B']) streams[0]?.send(named(name))
+    await vi.advanceTimersByTimeAsync(1_000)
+    response.resolve(Response.json({}))
+    await write
+    await vi.advanceTimersByTimeAsync(400)
+    expect(received).toEqual([])
+    streams[0]?.send(named('C'))
+    await vi.advanceTimersByTimeAsync(200)
+    streams[0]?.send(named('D'))
+    await flush()
+    expect(received).toEqual([named('C'), named('D')])
+  })
+
+  it('passes on its results after five seconds also if the client still writes, and at its end', async () => {
+    const { streams, received, core } = followUsers()
+    await flush()
+    vi.mocked(fetch).mockImplementationOnce(() => new Promise(() => {}))
+    void core.fetch(url, { method: 'POST', headers: { 'idempotency-key': 'one' } }).catch(() => {})
+    await flush()
+    streams[0]?.send(named('A'))
+    await vi.advanceTimersByTimeAsync(4_900)
+    expect(received).toEqual([])
+    await vi.advanceTimersByTimeAsync(200)
+    expect(received).toEqual([named('A')])
+    streams[0]?.send(named('B'))
+    streams[0]?.complete()
+    await flush()
+    expect(received).toEqual([named('A'), named('B'), 'complete'])
   })
 })
 

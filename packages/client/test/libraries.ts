@@ -34,10 +34,10 @@ export async function signIn({ app, url }: Stage, scopes: readonly string[] = al
   })
   /** The requests with an operation, which can be answered in place of the gateway. */
   const answers: { name: string; answer: (forward: () => Promise<Response>) => Promise<Response> }[] = []
-  const sent: { readonly body: string; readonly headers: Headers }[] = []
+  const sent: { readonly body: string; readonly headers: Headers; readonly signal: RequestInit['signal'] }[] = []
   const forward = globalThis.fetch
   globalThis.fetch = async (input, init) => {
-    const request = { body: String(init?.body ?? ''), headers: new Headers(init?.headers) }
+    const request = { body: String(init?.body ?? ''), headers: new Headers(init?.headers), signal: init?.signal }
     if (String(input) === url && !request.headers.has('x-api-key')) sent.push(request)
     const index = answers.findIndex(({ name }) => request.body.includes(name))
     const [answer] = index < 0 ? [] : answers.splice(index, 1)

@@ -11,6 +11,9 @@ export const documents = {
       pageInfo { endCursor hasNextPage }
     }
   }`,
+  LiveUsersQuery: `query LiveUsersQuery @live {
+    users(first: 10, orderBy: { field: NAME, direction: ASC }) { totalCount edges { node { id name } } }
+  }`,
   /** What belongs to a user, in lists with and without pages. */
   AccountsQuery: `query AccountsQuery($id: ID!, $after: String) {
     user(id: $id) {

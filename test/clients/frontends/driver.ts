@@ -22,7 +22,7 @@ export interface Tab {
   hide(view: string): Promise<void>
   follow(view: string, document: DocumentName, variables?: object): Promise<void>
   /** Clicks, and resolves with what the page shows then. */
-  click(form: string, document: DocumentName, variables: object): Promise<Shown>
+  click(form: string, document: DocumentName, variables: object, expected?: object): Promise<Shown>
   /** Shows a form, with a button and an output, which is removed when it has saved. */
   openForm(form: string, document: DocumentName, variables: object): Promise<void>
   /** All that a view has shown. */
@@ -185,7 +185,11 @@ function tabOf(page: Page): Tab {
     hide: (view) => page.evaluate((name) => frontend.hide(name), view),
     follow: (...args) =>
       page.evaluate(([view, document, variables]) => frontend.follow(view, document, variables ?? {}), args),
-    click: (...args) => page.evaluate(([form, document, variables]) => frontend.click(form, document, variables), args),
+    click: (...args) =>
+      page.evaluate(
+        ([form, document, variables, expected]) => frontend.click(form, document, variables, expected),
+        args,
+      ),
     openForm: (...args) =>
       page.evaluate(([form, document, variables]) => frontend.openForm(form, document, variables), args),
     async untilShown(view, data) {

@@ -31,8 +31,11 @@ export interface View {
 export interface Library {
   /** @param show gets each state of the query, with data or an error */
   watch(document: DocumentName, variables: object, show: (outcome: Outcome) => void): View
-  /** @param action the idempotency key */
-  mutate(document: DocumentName, variables: object, action: string): Promise<Outcome>
+  /**
+   * @param action the idempotency key
+   * @param expected the data that the page shows until there is a response
+   */
+  mutate(document: DocumentName, variables: object, action: string, expected?: object): Promise<Outcome>
   follow(document: DocumentName, variables: object, show: (outcome: Outcome) => void): void
 }
 
@@ -45,7 +48,7 @@ export interface Frontend {
   hide(view: string): void
   follow(view: string, document: DocumentName, variables: object): void
   /** A person clicks on the button of a form. Returns what the page shows then. */
-  click(form: string, document: DocumentName, variables: object): Promise<Shown>
+  click(form: string, document: DocumentName, variables: object, expected?: object): Promise<Shown>
   /** Shows a form, whose button sends the mutation. It is removed when it has saved. */
   openForm(form: string, document: DocumentName, variables: object): void
   /** All that a query or subscription has shown, the latest last. */
@@ -96,10 +99,10 @@ export function startPage(connect: (options: ClientOptions) => Library): void {
     withheld: (name, path) => viewOf(name).withheld(path),
     hide: (name) => viewOf(name).hide(),
     follow: (name, document, variables) => void library.follow(document, variables, record(name)),
-    async click(form, document, variables) {
+    async click(form, document, variables, expected) {
       const act = forms[form] ?? createAction()
       forms[form] = act
-      const outcome = act((action) => library.mutate(document, variables, action))
+      const outcome = act((action) => library.mutate(document, variables, action, expected))
       return toShown(await outcome.catch((error: unknown) => ({ error })))
     },
     openForm(id, operation, variables) {

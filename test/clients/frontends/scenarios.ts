@@ -525,6 +525,85 @@ export function describeFrontend(client: string, { hasCache, isCompiled = false 
       )
     })
 
+    describe('has a live query', () => {
+      const rows = (...names: string[]) => ({
+        users: { totalCount: names.length, edges: names.map((name) => ({ node: { name } })) },
+      })
+      const remove = 'mutation ($id: ID!) { deleteUser(input: { id: $id }) { deletedUserId } }'
+      const rename = 'mutation ($id: ID!) { updateUser(input: { id: $id, name: "Cleo" }) { user { id } } }'
+
+      it.each(['socket', 'stream'] as const)(
+        'by a %s, which shows what others create, rename and delete, also while it was hidden',
+        async (transport) => {
+          const { create, openTab, tenant } = await driver.openStage()
+          const { id } = await create.user({ name: 'Ada' })
+          const tab = await openTab(transport)
+          await tab.show('users', 'LiveUsersQuery')
+          await tab.untilShown('users', rows('Ada'))
+          await create.user({ name: 'Bea' })
+          await tab.untilShown('users', rows('Ada', 'Bea'))
+          await driver.app.graphql(tenant, rename, { id })
+          await tab.untilShown('users', rows('Bea', 'Cleo'))
+          await driver.app.graphql(tenant, remove, { id })
+          await tab.untilShown('users', rows('Bea'))
+          await tab.setHidden(true)
+          await create.user({ name: 'Dan' })
+          const other = await openTab(transport)
+          await other.show('users', 'LiveUsersQuery')
+          await other.untilShown('users', rows('Bea', 'Dan'))
+          expect((await tab.shown('users')).at(-1)?.data).toMatchObject(rows('Bea'))
+          await tab.setHidden(false)
+          await tab.untilShown('users', rows('Bea', 'Dan'))
+        },
+      )
+
+      it('which goes on through a restart and the end of its token, and on the next visit', async () => {
+        const { tab, create, session } = await open()
+        await tab.show('users', 'LiveUsersQuery')
+        await tab.untilShown('users', rows())
+        await driver.stopGateway()
+        await create.user({ name: 'Ada' })
+        await driver.startGateway()
+        await tab.untilShown('users', rows('Ada'))
+        await session.replaceKey()
+        await create.user({ name: 'Bea' })
+        await tab.untilShown('users', rows('Ada', 'Bea'))
+        await tab.hide('users')
+        await create.user({ name: 'Cleo' })
+        await tab.show('again', 'LiveUsersQuery')
+        await tab.untilShown('again', rows('Ada', 'Bea', 'Cleo'))
+        await create.user({ name: 'Dan' })
+        await tab.untilShown('again', rows('Ada', 'Bea', 'Cleo', 'Dan'))
+      })
+
+      it('whose results leave what the page expects of its own write', async () => {
+        const { tab, create, openTab } = await open()
+        const { id } = await create.user({ name: 'Before' })
+        const other = await openTab()
+        for (const each of [tab, other]) {
+          await each.show('users', 'LiveUsersQuery')
+          await each.untilShown('users', rows('Before'))
+        }
+        const seen = Promise.withResolvers<void>()
+        void driver.site.fail(
+          'RenameMutation',
+          hold(() => seen.promise),
+        )
+        const user = { __typename: 'User', id, name: 'Mine' }
+        const expected = { updateUser: { __typename: 'UpdateUserPayload', user, userErrors: [] } }
+        const saved = tab.click('form', 'RenameMutation', { id, name: 'Mine' }, expected)
+        await tab.untilShown('users', rows('Mine'))
+        const before = (await tab.shown('users')).length
+        await create.user({ name: 'Zed' })
+        await other.untilShown('users', rows('Before', 'Zed'))
+        seen.resolve()
+        await saved
+        await tab.untilShown('users', rows('Mine', 'Zed'))
+        const shown = (await tab.shown('users')).slice(before).filter(({ data }) => data)
+        expect(JSON.stringify(shown)).not.toContain('Before')
+      })
+    })
+
     describe('has a token', () => {
       it('that is asked for once, by a device with a wrong clock too', async () => {
         const { context, openTab, create, tokenRequests } = await driver.openStage()

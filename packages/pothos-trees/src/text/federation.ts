@@ -76,7 +76,7 @@ function keysOf(others: readonly EntityKey[] | undefined): readonly (readonly st
 }
 
 /** The types of pages: the arguments of the field that returns a page say how long its lists are. */
-const pageType = /(Connection|ListChange)$/
+const pageType = /Connection$/
 
 const isObjectList = ({ type }: GraphQLField<unknown, unknown>): boolean =>
   isListType(getNullableType(type)) && !isLeafType(getNamedType(type))

@@ -20,8 +20,13 @@ export function connect(options: ClientOptions): Library {
         hide: () => subscription.unsubscribe(),
       }
     },
-    mutate: (document, variables, action) =>
-      client.mutate({ mutation: gql(textOf(document)), variables, context: { action } }),
+    mutate: (document, variables, action, expected) =>
+      client.mutate({
+        mutation: gql(textOf(document)),
+        variables,
+        context: { action },
+        ...(expected && { optimisticResponse: expected }),
+      }),
     follow: (document, variables, show) =>
       void client.subscribe({ query: gql(textOf(document)), variables }).subscribe(show),
   }

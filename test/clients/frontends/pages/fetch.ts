@@ -1,6 +1,6 @@
 import { type ClientOptions, RequestError } from '@fusion-gateway/client'
-import { createSend, follow, type Sent } from '@fusion-gateway/client/fetch'
-import { QueryClient, QueryObserver } from '@tanstack/query-core'
+import { createSend, follow, live, type Sent } from '@fusion-gateway/client/fetch'
+import { QueryClient, QueryObserver, experimental_streamedQuery as streamedQuery } from '@tanstack/query-core'
 import { textOf } from '../documents.ts'
 import type { Library } from '../page.ts'
 
@@ -16,16 +16,23 @@ export function connect(options: ClientOptions): Library {
     watch(document, variables, show) {
       const optionsOf = (next: object) => ({
         queryKey: [document, next],
-        async queryFn({ signal }: { signal: AbortSignal }) {
-          const sent = await send(textOf(document), next, { signal, position: document === 'UsersQuery' })
-          position ??= sent.position
-          return sent
-        },
+        queryFn: document.startsWith('Live')
+          ? streamedQuery<Sent<unknown> | null, Sent<unknown> | null>({
+              streamFn: ({ signal }) => live(send, textOf(document), next, { signal }),
+              refetchMode: 'append',
+              reducer: (_, sent) => sent,
+              initialValue: null,
+            })
+          : async ({ signal }: { signal: AbortSignal }) => {
+              const sent = await send(textOf(document), next, { signal, position: document === 'UsersQuery' })
+              position ??= sent.position
+              return sent
+            },
         // The client waits for the network and the gateway. Single fields can fail in a response with 200.
         networkMode: 'always' as const,
         retry: (failures: number, error: Error) => failures < 3 && error instanceof RequestError && error.isTemporary,
       })
-      const observer = new QueryObserver<Sent<unknown>>(queries, optionsOf(variables))
+      const observer = new QueryObserver<Sent<unknown> | null>(queries, optionsOf(variables))
       const unsubscribe = observer.subscribe(({ data, error }) => show({ data: data?.data, error }))
       return {
         change: (next) => observer.setOptions(optionsOf(next)),
@@ -33,7 +40,10 @@ export function connect(options: ClientOptions): Library {
         hide: unsubscribe,
       }
     },
-    mutate: (document, variables, action) => send(textOf(document), variables, { action }),
+    mutate(document, variables, action, expected) {
+      if (expected) queries.setQueriesData<Sent<unknown>>({}, (sent) => sent && withUser(sent, expected))
+      return send(textOf(document), variables, { action })
+    },
     async follow(document, variables, show) {
       try {
         for await (const result of follow(send, textOf(document), { after: position, ...variables })) show(result)
@@ -42,4 +52,12 @@ export function connect(options: ClientOptions): Library {
       }
     },
   }
+}
+
+/** The same result with the user whom a mutation changes. */
+function withUser(sent: Sent<unknown>, expected: object): Sent<unknown> {
+  const { user } = (expected as { updateUser: { user: { id: string } } }).updateUser
+  const change = (_: string, value: unknown) =>
+    (value as { id?: unknown } | null)?.id === user.id ? { ...(value as object), ...user } : value
+  return { ...sent, data: JSON.parse(JSON.stringify(sent.data), change) }
 }

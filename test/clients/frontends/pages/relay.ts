@@ -33,9 +33,11 @@ export function connectWith(artifacts: Readonly<Record<DocumentName, ConcreteReq
           const subscription = environment.subscribe(snapshot, read)
           const isKnown = environment.check(operation).status === 'available'
           if (isKnown) read(snapshot)
-          const request = isKnown
-            ? undefined
-            : environment.execute({ operation }).subscribe({ error: (error: unknown) => show({ error }) })
+          // As with the policy `store-and-network`.
+          const request =
+            isKnown && !document.startsWith('Live')
+              ? undefined
+              : environment.execute({ operation }).subscribe({ error: (error: unknown) => show({ error }) })
           return () => {
             request?.unsubscribe()
             subscription.dispose()
@@ -56,9 +58,11 @@ export function connectWith(artifacts: Readonly<Record<DocumentName, ConcreteReq
           hide: () => hide(),
         }
       },
-      async mutate(document, variables, action) {
+      async mutate(document, variables, action, optimisticResponse) {
         const operation = createOperationDescriptor(artifacts[document], { ...variables }, { metadata: { action } })
-        const result = await environment.executeMutation({ operation }).toPromise()
+        const result = await environment
+          .executeMutation({ operation, ...(optimisticResponse && { optimisticResponse }) })
+          .toPromise()
         return result as { readonly data?: unknown }
       },
       follow(document, variables, show) {
