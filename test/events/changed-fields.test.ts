@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { changeableFields } from '../../src/domain/event/event.ts'
+import { changeableFields } from '../../src/domain/event/changed-fields.ts'
 import { schemas } from '../../src/domain/schema.graphql.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { addressOf, settleEvents, subscribe } from '../support/events.ts'
@@ -99,7 +99,16 @@ describe('changedFields', () => {
     const names = new Set(types.flatMap((type) => Object.keys('getFields' in type ? type.getFields() : {})))
     for (const field of changeableFields) expect(names).toContain(field)
     // What the caller of a query or a relation has, and the times of each change.
-    const others = ['accountsConnection', 'accounts', 'account', 'profile', 'tenantApp', 'tenantAppId']
+    const others = [
+      'accountsConnection',
+      'accounts',
+      'account',
+      'growth',
+      'history',
+      'profile',
+      'tenantApp',
+      'tenantAppId',
+    ]
     const every = [...changeableFields, ...others, 'updatedAt', 'syncedAt']
     expect([...names].toSorted()).toEqual(every.toSorted())
   })

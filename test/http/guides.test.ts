@@ -112,7 +112,7 @@ describe('/guides', () => {
     expect([...pages.keys()]).toEqual(
       expect.arrayContaining(['/guides', '/guides/graphql', '/guides/frontends', '/guides/recipes/relay']),
     )
-    expect(pages.size).toBe(38)
+    expect(pages.size).toBe(41)
     for (const [url, body] of pages) expect(body.match(/aria-current="page"/g), url).toHaveLength(1)
     expect(pages.get('/guides/rest')).toContain('<title>REST · Fusion Gateway</title>')
   })

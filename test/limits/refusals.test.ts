@@ -6,6 +6,7 @@ import { createRateLimit, Held } from '@fusion-gateway/limits'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { addressOf } from '../support/events.ts'
+import { factoriesFor } from '../support/factories.ts'
 import { patientLoad } from '../support/patient-load.ts'
 import { settings } from '../support/settings.ts'
 import { initSocket, openSocket } from '../support/web-socket.ts'
@@ -225,11 +226,20 @@ describe('a request that a limit refuses has the limit in its line of the log, a
     const gateway = await app.startAnother({ rateLimit })
     const at = await addressOf(gateway)
     const headers = { 'x-api-key': tenant.key, 'content-type': 'application/json', accept: 'text/event-stream' }
-    const body = JSON.stringify({ query: 'subscription { job(id: "job_0") { payload } }' })
+    const body = JSON.stringify({ query: 'subscription { events { user { accounts { profile { id } } } } }' })
     await gateway.graphql(tenant, '{ users(first: 100) { pageInfo { hasNextPage } } }')
     const subscription = async () => {
       const response = await fetch(`${at}/graphql`, { method: 'POST', headers, body })
-      expect(await response.text()).toContain('RATE_LIMITED')
+      const text = response.text()
+      let isOver = false
+      void text.then(() => {
+        isOver = true
+      })
+      while (!isOver) {
+        await factoriesFor(gateway, tenant).user()
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+      expect(await text).toContain('RATE_LIMITED')
     }
     expect(await refusalsOf(gateway, subscription)).toMatchObject({ logged: ['points'], counted: counted('points') })
     await gateway.close()

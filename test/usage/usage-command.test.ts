@@ -52,8 +52,14 @@ it('usage --field says whether a field may be removed, and who still selects it'
   )
 })
 
-it('usage --deprecated lists the deprecated fields of the schema, of which there are none', async () => {
-  expect(await usage('--deprecated')).toEqual({ code: 0, stdout: '', stderr: '' })
+it('usage --deprecated lists the deprecated fields of the schema', async () => {
+  const { code, stdout, stderr } = await usage('--deprecated')
+  expect([code, stderr]).toEqual([0, ''])
+  const names = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.split('\t')[0])
+  expect(names).toEqual(['account', 'job', 'profile', 'user'].map((name) => `Subscription.${name}`))
 })
 
 it('usage says what is wrong', async () => {

@@ -7,14 +7,8 @@ import { isPossibleId } from '@fusion-gateway/sql'
 import { z } from 'zod'
 import { builder } from '../builder.ts'
 import { loadNode, Node, nodeModels } from '../node.graphql.ts'
-import {
-  type Event as EventRow,
-  type EventType as EventTypeName,
-  eventTypes,
-  isAbout,
-  isEventId,
-  selectedFields,
-} from './event.ts'
+import { isAbout, selectedFields } from './changed-fields.ts'
+import { type Event as EventRow, type EventType as EventTypeName, eventTypes, isEventId } from './event.ts'
 import { liveValues } from './live.ts'
 import { parsePosition } from './position.ts'
 

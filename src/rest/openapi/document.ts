@@ -4,6 +4,7 @@ import type { Preparer } from '@fusion-gateway/gateway-kit'
 import { compressResponse, idempotencyKeyPattern, respondConditionally } from '@fusion-gateway/gateway-kit'
 import { baseUrlOf, routePlugin, toProblem } from '@fusion-gateway/http'
 import { jsonSchemaOf } from '@fusion-gateway/input'
+import { isNonNullType } from 'graphql'
 import { eventTypes } from '../../domain/event/event.ts'
 import { dottedType } from '../../domain/webhook/delivery/payload.ts'
 import type { Route } from '../route.ts'
@@ -91,7 +92,8 @@ function describeRoute(route: Route, stored: StoredOperation, schemas: Record<st
         name,
         in: place,
         description,
-        required: place === 'path',
+        // A body can have it instead.
+        required: isNonNullType(typeAt(stored, variable)) && body?.variable !== variable,
         schema: { ...inputSchema(typeAt(stored, variable)), ...jsonSchemaOf(rules) },
         ...(example !== undefined && { example }),
       })),

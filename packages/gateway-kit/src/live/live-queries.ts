@@ -93,6 +93,8 @@ export function createLiveQueries({ memory, changeLog, admissions, evaluate }: L
       const { query, tenant } = queries.get(key) ?? start(key, followed)
       const follower = new Follower(query, { ...followed, onEnd }, admissions)
       try {
+        const ofBody = pointsOfLength(request.bodyLength)
+        if (ofBody > 0) await admissions.spend(request, ofBody)
         // Then everything that was written before is known.
         await memory.check(request, tenant).catch(() => query.outdate())
         await follower.begin()
@@ -295,7 +297,9 @@ export class Follower implements LiveFollower, SubscriptionValues<Message> {
       const version = await this.#version()
       if (!version) return { done: true, value: undefined }
       try {
-        await this.#admissions.spend(this.request, Math.max(1, pointsOfLength(version.length)))
+        // Who has paid for the read has paid for the result.
+        if (version.payer !== this)
+          await this.#admissions.spend(this.request, Math.max(1, pointsOfLength(version.length)))
         return { done: false, value: this.#messageOf(version) }
       } catch (error) {
         const wait = waitOf(error)

@@ -12,6 +12,8 @@ export interface Version {
   readonly length: number
   /** Versions with the same hash are equal. */
   readonly hash: string
+  /** Who has paid for the read. */
+  readonly payer: LiveFollower
   /** The version before it, and what is different, if both are short. */
   readonly before: { readonly hash: string; readonly data: unknown } | undefined
 }
@@ -115,7 +117,7 @@ export class LiveQuery<Follower extends LiveFollower> {
     this.#isOutdated = false
     try {
       const { result, isLast, rest } = await this.#evaluate(payer)
-      this.#show(result, isLast)
+      this.#show(result, isLast, payer)
       this.ended = this.begun
       return rest
     } catch (error) {
@@ -139,7 +141,7 @@ export class LiveQuery<Follower extends LiveFollower> {
     this.#onEnd()
   }
 
-  #show(result: ExecutionResult, isLast: boolean): void {
+  #show(result: ExecutionResult, isLast: boolean, payer: Follower): void {
     const { data, errors } = result
     const text = JSON.stringify([data, errors])
     const found = hash('sha256', text, 'base64')
@@ -148,7 +150,7 @@ export class LiveQuery<Follower extends LiveFollower> {
     const length = lengthOf(errors ? [data, errors] : data)
     const isShort = version && Math.max(version.length, length) <= maxKept && !errors && !version.result.errors
     const before = isShort ? { hash: version.hash, data: version.result.data } : undefined
-    this.version = { result, isLast, length, hash: found, before }
+    this.version = { result, isLast, payer, length, hash: found, before }
   }
 }
 
