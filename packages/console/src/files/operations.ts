@@ -40,7 +40,7 @@ export function recordOperation(query: string, variables: unknown): (outcome?: H
 
 function factsOf(outcome: Headers | number | undefined, milliseconds: number): string {
   if (outcome === undefined) return 'failed'
-  if (typeof outcome === 'number') return `live · revision ${outcome}`
+  if (typeof outcome === 'number') return `revision ${outcome}`
   const cost = outcome.get('x-cost')
   const [, statements] = /db;desc="([^"]+)"/.exec(outcome.get('server-timing') ?? '') ?? []
   return `${cost} point${cost === '1' ? '' : 's'} · ${milliseconds} ms · SQL: ${statements}`
