@@ -62,7 +62,7 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
         'Profiles',
         'Job',
         'StartJob',
-        'Follow',
+        'Live',
         'AddUser',
         'ChangeUser',
         'SearchProfiles',
@@ -143,20 +143,51 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
       expect(await readHeaders(page)).toEqual({ 'x-api-key': demoKey })
     })
 
-    it('shows changes of jobs live', async () => {
-      const { page } = await visitGraphiql(browser, demo)
-      await page.getByRole('tab', { name: 'Follow', exact: true }).click()
-      await page.getByRole('tab', { selected: true, name: 'Follow', exact: true }).waitFor()
-      await page.waitForURL(({ searchParams }) => searchParams.get('query')?.includes('subscription Follow') === true)
+    it('shows the results of a live query as they come, marks what has changed, and ends it', async () => {
+      const { page, errors } = await visitGraphiql(browser, demo)
+      const run = async <Data>(query: string) => {
+        const response = await fetch(`${demo}/graphql`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', 'x-api-key': demoKey ?? '' },
+          body: JSON.stringify({ query }),
+        })
+        return ((await response.json()) as { data: Data }).data
+      }
+      const result = page.locator('.result-window')
+      const revision = page.getByRole('status').filter({ hasText: 'Revision' })
+      await page.getByRole('tab', { name: 'Live', exact: true }).click()
+      await page.getByRole('tab', { selected: true, name: 'Live', exact: true }).waitFor()
+      await page.waitForURL(({ searchParams }) => searchParams.get('query')?.includes('query Live') === true)
+      const request = page.waitForRequest((candidate) => candidate.url().includes('%40live'))
       await page.getByRole('button', { name: /^Execute query/ }).click()
-      await page.locator('.result-window').getByText('"job_demo_1"').waitFor()
-      const created = await fetch(`${demo}/graphql`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', 'x-api-key': demoKey ?? '' },
-        body: JSON.stringify({ query: 'mutation { createJob(input: { jobType: "x" }) { job { id } } }' }),
-      })
-      const { data } = (await created.json()) as { data: { createJob: { job: { id: string } } } }
-      await page.locator('.result-window').getByText(data.createJob.job.id).waitFor()
+      await revision.filter({ hasText: /^Revision 1$/ }).waitFor()
+      expect(await result.locator('.change, .change-label').count()).toBe(0)
+
+      const created = await run<{ createJob: { job: { id: string } } }>(
+        'mutation { createJob(input: { jobType: "x" }) { job { id } } }',
+      )
+      const { id } = created.createJob.job
+      await result.getByText(id).waitFor()
+      await revision.filter({ hasText: /^Revision 2 · \d+ lines changed$/ }).waitFor()
+      await result
+        .locator('.change-label')
+        .getByText(/lines new/)
+        .waitFor()
+      await run(`mutation { cancelJob(input: { id: "${id}" }) { job { id } } }`)
+      await revision.filter({ hasText: /^Revision 3 · 1 line changed$/ }).waitFor()
+      const line = result.locator('.view-line', { has: page.locator('.change-label') })
+      expect((await line.allTextContents()).map((text) => text.replaceAll('\u00A0', ' ').trim())).toEqual([
+        '"status": "CANCELLED",  ← changed',
+      ])
+      expect(await result.locator('.change').count()).toBe(1)
+      if (canUseAxe) expect(await barriers(page)).toEqual([])
+
+      const ended = page.waitForEvent('requestfailed', { predicate: (one) => one === sent })
+      const sent = await request
+      await page.getByRole('button', { name: /^Stop query/ }).click()
+      await ended
+      await page.getByRole('button', { name: /^Execute query/ }).waitFor()
+      expect(errors).toEqual([])
     })
 
     it.skipIf(!canUseAxe).each(['light', 'dark'] as const)('can be used by everyone in %s colours', async (scheme) => {
