@@ -168,17 +168,15 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
       )
       const { id } = created.createJob.job
       await result.getByText(id).waitFor()
-      await revision.filter({ hasText: /^Revision 2 · \d+ lines changed$/ }).waitFor()
-      await result
-        .locator('.change-label')
-        .getByText(/lines new/)
-        .waitFor()
+      await revision.filter({ hasText: /^Revision 2 · \d+ lines marked$/ }).waitFor()
+      const marked = async () => {
+        const texts = await result.locator('.view-line', { has: page.locator('.change-label') }).allTextContents()
+        return texts.map((text) => text.replaceAll(/\s+/g, ' ').trim())
+      }
+      expect(await marked()).toEqual(expect.arrayContaining([`"id": "${id}", ← new`, '"status": "PENDING", ← new']))
       await run(`mutation { cancelJob(input: { id: "${id}" }) { job { id } } }`)
-      await revision.filter({ hasText: /^Revision 3 · 1 line changed$/ }).waitFor()
-      const line = result.locator('.view-line', { has: page.locator('.change-label') })
-      expect((await line.allTextContents()).map((text) => text.replaceAll('\u00A0', ' ').trim())).toEqual([
-        '"status": "CANCELLED",  ← changed',
-      ])
+      await revision.filter({ hasText: /^Revision 3 · 1 line marked$/ }).waitFor()
+      expect(await marked()).toEqual(['"status": "CANCELLED", ← changed'])
       expect(await result.locator('.change').count()).toBe(1)
       if (canUseAxe) expect(await barriers(page)).toEqual([])
 

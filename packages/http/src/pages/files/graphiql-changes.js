@@ -16,85 +16,65 @@ function markChanges(editor) {
   const marks = editor.createDecorationsCollection()
   let last = { revision: 0, lines: [] }
   editor.onDidChangeModelContent(() => {
-    const text = editor.getValue()
-    const revision = revisionOf(text)
-    // The revision itself is no change. It is at the end.
-    const lines = text.replace(/^([\s\S]*"revision": )\d+/, '$1').split('\n')
-    const changes = revision > 1 && revision === last.revision + 1 ? changesOf(last.lines, lines) : []
+    const { extensions, ...result } = resultIn(editor.getValue())
+    const revision = extensions?.live?.revision ?? 0
+    const lines = [...linesOf(result)]
+    const isNext = revision > 1 && revision === last.revision + 1
+    const { labels, count } = isNext ? changesOf(new Map(last.lines), lines) : { labels: new Map() }
     last = { revision, lines }
-    marks.set(changes.flatMap((change) => marksOf(change, editor.getModel())))
-    if (revision === 0) return
-    const count = changes.reduce((sum, { added, removed }) => sum + Math.max(added, removed), 0)
-    showFacts([`Revision ${revision}`, revision > 1 && `${linesOf(count)} changed`])
+    marks.set([...labels].flatMap(([at, text]) => marksOf(at + 1, text, editor.getModel())))
+    if (revision > 0) showFacts([`Revision ${revision}`, isNext && changedText(count)])
   })
 }
 
-/** The revision of a live result, 0 of another one. */
-function revisionOf(text) {
+function resultIn(text) {
   try {
-    return JSON.parse(text).extensions?.live?.revision ?? 0
+    return JSON.parse(text)
   } catch {
-    return 0
+    return {}
   }
 }
 
-const linesOf = (count) => `${count} ${count === 1 ? 'line' : 'lines'}`
+/**
+ * The lines of a result as GraphiQL shows it: the path and the value of each. In a list, an object is found by its id,
+ * wherever it is.
+ */
+function* linesOf(value, path = '') {
+  const entries = Object.entries(typeof value === 'object' && value !== null ? value : {})
+  if (entries.length === 0) return yield [path, JSON.stringify(value)]
+  yield [path, '']
+  for (const [key, child] of entries) {
+    yield* linesOf(child, `${path}\n${(Array.isArray(value) && child?.id) || key}`)
+  }
+  yield [`${path}\n`, '']
+}
 
-/** Marks lines by their colour, and says in words behind the first one what is different. */
-function marksOf({ at, added, removed }, model) {
-  // Behind the line before lines that were removed.
-  const line = added > 0 ? at + 1 : Math.max(at, 1)
+/** Says of lines, by their places, how they differ from those before. */
+function changesOf(before, lines) {
+  const labels = new Map()
+  const places = new Map()
+  lines.forEach(([path, value], at) => {
+    places.set(path, at)
+    if (before.has(path) && before.get(path) !== value) labels.set(at, 'changed')
+    else if (!before.has(path)) labels.set(at, 'new')
+  })
+  // They are missed on the line of the object or list that they were in.
+  const removed = [...before.keys()].filter((path) => !places.has(path))
+  for (const path of removed) {
+    const parent = places.get(path.slice(0, path.lastIndexOf('\n')))
+    if (parent !== undefined && !path.endsWith('\n')) labels.set(parent, 'something removed')
+  }
+  return { labels, count: labels.size }
+}
+
+const changedText = (count) => (count === 0 ? 'another order' : `${count} ${count === 1 ? 'line' : 'lines'} marked`)
+
+/** Marks a line by its colour, and in words behind it. */
+function marksOf(line, text, model) {
   const end = model.getLineMaxColumn(line)
-  const text = added === 0 ? `${linesOf(removed)} removed` : removed === 0 ? `${linesOf(added)} new` : 'changed'
-  const label = {
-    range: new monaco.Range(line, end, line, end),
-    options: { showIfCollapsed: true, after: { content: `  ← ${text}`, inlineClassName: 'change-label' } },
-  }
-  if (added === 0) return [label]
-  const range = new monaco.Range(line, 1, at + added, 1)
-  return [label, { range, options: { isWholeLine: true, className: 'change' } }]
-}
-
-/** The most pairs of lines that are compared. More lines are one change. */
-const maxPairs = 4_000_000
-
-/** Where lines were added or removed: the difference of two texts with the longest common subsequence of lines. */
-function changesOf(before, after) {
-  let from = 0
-  while (from < after.length && before[from] === after[from]) from += 1
-  const most = Math.min(before.length, after.length) - from
-  let same = 0
-  while (same < most && before.at(-1 - same) === after.at(-1 - same)) same += 1
-  const old = before.slice(from, before.length - same)
-  const now = after.slice(from, after.length - same)
-  if (old.length * now.length > maxPairs) return [{ at: from, added: now.length, removed: old.length }]
-  /** The length of the longest common subsequence of the lines from two places on. */
-  const common = Array.from({ length: old.length + 1 }, () => new Uint32Array(now.length + 1))
-  for (let i = old.length - 1; i >= 0; i -= 1) {
-    for (let j = now.length - 1; j >= 0; j -= 1) {
-      common[i][j] = old[i] === now[j] ? common[i + 1][j + 1] + 1 : Math.max(common[i + 1][j], common[i][j + 1])
-    }
-  }
-  const changes = []
-  let change
-  for (let i = 0, j = 0; i < old.length || j < now.length; ) {
-    if (i < old.length && old[i] === now[j]) {
-      change = undefined
-      i += 1
-      j += 1
-      continue
-    }
-    if (!change) {
-      change = { at: from + j, added: 0, removed: 0 }
-      changes.push(change)
-    }
-    if (j < now.length && (i === old.length || common[i][j + 1] >= common[i + 1][j])) {
-      change.added += 1
-      j += 1
-    } else {
-      change.removed += 1
-      i += 1
-    }
-  }
-  return changes
+  const after = { content: `  ← ${text}`, inlineClassName: 'change-label' }
+  return [
+    { range: new monaco.Range(line, end, line, end), options: { showIfCollapsed: true, after } },
+    { range: new monaco.Range(line, 1, line, 1), options: { isWholeLine: true, className: 'change' } },
+  ]
 }
