@@ -108,7 +108,7 @@ export function Table<Row extends Node>({
   const before = useRef(pages)
   useLayoutEffect(() => {
     const box = scroller.current
-    const moved = rowsMoved(before.current, pages, from, to)
+    const moved = rowsMoved(before.current, pages, from, from + overscan + 1)
     if (box && box.scrollTop > rowHeight) box.scrollTop += moved * rowHeight
     before.current = pages
   }, [nodes])
@@ -141,8 +141,8 @@ export function Table<Row extends Node>({
 }
 
 /**
- * By how many places the rows that are read have moved, most of them: rows that arrive above do not move them on the
- * screen. One of them may itself have got another place.
+ * By how many places the rows before the first one on the screen have moved: most of them, because some may have got
+ * another place among the others. Changes above do not move what is read.
  */
 function rowsMoved<Row extends Node>(before: Rows<Row>, now: Rows<Row>, from: number, to: number): number {
   if (before.key !== now.key) return 0
