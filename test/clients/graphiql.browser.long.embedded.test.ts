@@ -65,10 +65,11 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
         'Live',
         'AddUser',
         'ChangeUser',
-        'SearchProfiles',
+        'Search',
         'CreateToken',
         'Viewer',
         'Events',
+        'Growth',
       ])
       // None is outside of a window of usual width.
       const { width = 0 } = page.viewportSize() ?? {}
@@ -120,7 +121,7 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
         ['User', { user: { id: 'usr_demo_1' } }],
         ['Profiles', { profiles: [{ platform: expect.any(String) }, { platform: expect.any(String) }] }],
         ['Job', { job: { id: 'job_demo_1' } }],
-        ['SearchProfiles', { searchProfiles: { nodes: expect.arrayContaining([expect.anything()]) } }],
+        ['Search', { searchProfiles: { nodes: expect.arrayContaining([expect.anything()]) } }],
         ['CreateToken', { createAccessToken: { accessToken: expect.stringMatching(/^ey/), userErrors: [] } }],
         ['Viewer', { viewer: { tenantApp: { name: expect.any(String) }, user: null } }],
       ] as const) {
@@ -138,7 +139,7 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
       await page.waitForFunction(() => localStorage.getItem('graphiql:tabState')?.includes('Users'))
       expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain(demoKey)
       await Promise.all([responseTo('schema', page), page.reload()])
-      expect(await page.getByRole('tab').count()).toBe(12)
+      expect(await page.getByRole('tab').count()).toBe(13)
       expect(await page.getByRole('tab', { selected: true }).textContent()).toContain('Users')
       expect(await readHeaders(page)).toEqual({ 'x-api-key': demoKey })
     })
@@ -208,15 +209,15 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
       for (const [key, tab] of [
         ['ArrowRight', 'User'],
         ['ArrowLeft', 'Users'],
-        ['ArrowLeft', 'Events'],
+        ['ArrowLeft', 'Growth'],
         ['Home', 'Users'],
-        ['End', 'Events'],
-        ['Delete', 'Viewer'],
+        ['End', 'Growth'],
+        ['Delete', 'Events'],
       ] as const) {
         await page.keyboard.press(key)
         await page.locator(`[role=tab]:focus[aria-selected=true]:text-is("${tab}")`).waitFor()
       }
-      expect(await page.getByRole('tab').count()).toBe(11)
+      expect(await page.getByRole('tab').count()).toBe(12)
       expect(await page.locator('[role=tab][tabindex="0"]').count()).toBe(1)
     })
 
