@@ -88,6 +88,31 @@ describe.skipIf(executablePath === undefined)('the console', () => {
     },
   )
 
+  it('follows changes far down in a list, without moving the rows that are read', async () => {
+    const { tenantAppId } = tenant
+    const { page, errors } = await open('/console/users')
+    await rowOf(page, 'User 10000').waitFor()
+    const scroller = page.locator('.scroller')
+    const row = rowOf(page, 'User 9000')
+    while (!(await row.isVisible())) {
+      await scroller.evaluate((element) => element.scrollTo(0, 44 * 1_000))
+      await page.waitForTimeout(50)
+    }
+    const topOf = async () => (await row.boundingBox())?.y
+    const top = await topOf()
+    await app.database.prisma.$executeRaw`
+      UPDATE "user" SET email = 'changed@example.com' WHERE tenant_app_id = ${tenantAppId} AND id = 'usr_9000'`
+    await row.getByText('changed@example.com').waitFor()
+    await app.database.prisma.$executeRaw`
+      DELETE FROM "user" WHERE tenant_app_id = ${tenantAppId} AND id IN ('usr_9040', 'usr_8999')`
+    await rowOf(page, 'User 8999').waitFor({ state: 'detached' })
+    await expect.poll(topOf).toBe(top)
+    // The first rows are read again.
+    await scroller.evaluate((element) => element.scrollTo(0, 0))
+    await rowOf(page, 'User 10000').waitFor()
+    expect(errors).toEqual([])
+  })
+
   it('moves through a list by the keyboard, opens a row and comes back to it', async () => {
     const { page } = await open('/console/users?order=NAME&direction=ASC')
     await rowOf(page, 'User 1').getByRole('link').focus()

@@ -62,13 +62,14 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
         'Profiles',
         'Job',
         'StartJob',
-        'Follow',
+        'Live',
         'AddUser',
         'ChangeUser',
-        'SearchProfiles',
+        'Search',
         'CreateToken',
         'Viewer',
         'Events',
+        'Growth',
       ])
       // None is outside of a window of usual width.
       const { width = 0 } = page.viewportSize() ?? {}
@@ -120,7 +121,7 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
         ['User', { user: { id: 'usr_demo_1' } }],
         ['Profiles', { profiles: [{ platform: expect.any(String) }, { platform: expect.any(String) }] }],
         ['Job', { job: { id: 'job_demo_1' } }],
-        ['SearchProfiles', { searchProfiles: { nodes: expect.arrayContaining([expect.anything()]) } }],
+        ['Search', { searchProfiles: { nodes: expect.arrayContaining([expect.anything()]) } }],
         ['CreateToken', { createAccessToken: { accessToken: expect.stringMatching(/^ey/), userErrors: [] } }],
         ['Viewer', { viewer: { tenantApp: { name: expect.any(String) }, user: null } }],
       ] as const) {
@@ -138,25 +139,55 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
       await page.waitForFunction(() => localStorage.getItem('graphiql:tabState')?.includes('Users'))
       expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain(demoKey)
       await Promise.all([responseTo('schema', page), page.reload()])
-      expect(await page.getByRole('tab').count()).toBe(12)
+      expect(await page.getByRole('tab').count()).toBe(13)
       expect(await page.getByRole('tab', { selected: true }).textContent()).toContain('Users')
       expect(await readHeaders(page)).toEqual({ 'x-api-key': demoKey })
     })
 
-    it('shows changes of jobs live', async () => {
-      const { page } = await visitGraphiql(browser, demo)
-      await page.getByRole('tab', { name: 'Follow', exact: true }).click()
-      await page.getByRole('tab', { selected: true, name: 'Follow', exact: true }).waitFor()
-      await page.waitForURL(({ searchParams }) => searchParams.get('query')?.includes('subscription Follow') === true)
+    it('shows the results of a live query as they come, marks what has changed, and ends it', async () => {
+      const { page, errors } = await visitGraphiql(browser, demo)
+      const run = async <Data>(query: string) => {
+        const response = await fetch(`${demo}/graphql`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', 'x-api-key': demoKey ?? '' },
+          body: JSON.stringify({ query }),
+        })
+        return ((await response.json()) as { data: Data }).data
+      }
+      const result = page.locator('.result-window')
+      const revision = page.getByRole('status').filter({ hasText: 'Revision' })
+      await page.getByRole('tab', { name: 'Live', exact: true }).click()
+      await page.getByRole('tab', { selected: true, name: 'Live', exact: true }).waitFor()
+      await page.waitForURL(({ searchParams }) => searchParams.get('query')?.includes('query Live') === true)
+      const request = page.waitForRequest((candidate) => candidate.url().includes('%40live'))
       await page.getByRole('button', { name: /^Execute query/ }).click()
-      await page.locator('.result-window').getByText('"job_demo_1"').waitFor()
-      const created = await fetch(`${demo}/graphql`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', 'x-api-key': demoKey ?? '' },
-        body: JSON.stringify({ query: 'mutation { createJob(input: { jobType: "x" }) { job { id } } }' }),
-      })
-      const { data } = (await created.json()) as { data: { createJob: { job: { id: string } } } }
-      await page.locator('.result-window').getByText(data.createJob.job.id).waitFor()
+      await revision.filter({ hasText: /^Revision 1$/ }).waitFor()
+      expect(await result.locator('.change, .change-label').count()).toBe(0)
+
+      const created = await run<{ createJob: { job: { id: string } } }>(
+        'mutation { createJob(input: { jobType: "x" }) { job { id } } }',
+      )
+      const { id } = created.createJob.job
+      await result.getByText(id).waitFor()
+      await revision.filter({ hasText: /^Revision 2 · \d+ lines marked$/ }).waitFor()
+      const marked = async () => {
+        const texts = await result.locator('.view-line', { has: page.locator('.change-label') }).allTextContents()
+        return texts.map((text) => text.replaceAll(/\s+/g, ' ').trim())
+      }
+      const expected = ['"nodes": [ ← something removed', '"status": "PENDING", ← new', '"totalCount": 4 ← changed']
+      expect(await marked()).toEqual(expect.arrayContaining(expected))
+      await run(`mutation { cancelJob(input: { id: "${id}" }) { job { id } } }`)
+      await revision.filter({ hasText: /^Revision 3 · 1 line marked$/ }).waitFor()
+      expect(await marked()).toEqual(['"status": "CANCELLED", ← changed'])
+      expect(await result.locator('.change').count()).toBe(1)
+      if (canUseAxe) expect(await barriers(page)).toEqual([])
+
+      const ended = page.waitForEvent('requestfailed', { predicate: (one) => one === sent })
+      const sent = await request
+      await page.getByRole('button', { name: /^Stop query/ }).click()
+      await ended
+      await page.getByRole('button', { name: /^Execute query/ }).waitFor()
+      expect(errors).toEqual([])
     })
 
     it.skipIf(!canUseAxe).each(['light', 'dark'] as const)('can be used by everyone in %s colours', async (scheme) => {
@@ -178,15 +209,15 @@ describe.skipIf(executablePath === undefined)('GraphiQL in a browser', () => {
       for (const [key, tab] of [
         ['ArrowRight', 'User'],
         ['ArrowLeft', 'Users'],
-        ['ArrowLeft', 'Events'],
+        ['ArrowLeft', 'Growth'],
         ['Home', 'Users'],
-        ['End', 'Events'],
-        ['Delete', 'Viewer'],
+        ['End', 'Growth'],
+        ['Delete', 'Events'],
       ] as const) {
         await page.keyboard.press(key)
         await page.locator(`[role=tab]:focus[aria-selected=true]:text-is("${tab}")`).waitFor()
       }
-      expect(await page.getByRole('tab').count()).toBe(11)
+      expect(await page.getByRole('tab').count()).toBe(12)
       expect(await page.locator('[role=tab][tabindex="0"]').count()).toBe(1)
     })
 

@@ -1,6 +1,5 @@
 // Sends operations to /graphql, as any client does.
 
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import type { Document } from './document.ts'
 import { Failure, type FailureKind, failureOf } from './failure.ts'
 import { recordOperation } from './operations.ts'
@@ -15,6 +14,7 @@ export interface GraphQLError {
 export interface GraphQLResponse<Data> {
   readonly data?: Data | null
   readonly errors?: readonly GraphQLError[]
+  readonly extensions?: { readonly live?: { readonly revision: number } }
 }
 
 export interface RunOptions {
@@ -29,6 +29,8 @@ const kinds = new Map<string | number, FailureKind>([
   ['FORBIDDEN', 'forbidden'],
   ['RATE_LIMITED', 'limited'],
   ['SERVICE_UNAVAILABLE', 'unavailable'],
+  // The window has slept.
+  ['REQUEST_TIMEOUT', 'unavailable'],
   [401, 'unauthenticated'],
   [403, 'forbidden'],
   [429, 'limited'],
@@ -62,7 +64,8 @@ export async function send(
   throw rejectionOf(response, body.errors)
 }
 
-function rejectionOf({ status, headers }: Response, errors: readonly GraphQLError[] = []): Failure {
+/** Why a response with errors failed. */
+export function rejectionOf({ status, headers }: Response, errors: readonly GraphQLError[] = []): Failure {
   const [error] = errors
   const kind = kinds.get(error?.extensions?.code ?? status) ?? 'failed'
   return new Failure(kind, error?.message ?? `The gateway responded with the status ${status}.`, {
@@ -106,43 +109,4 @@ export async function mutate<Data extends Readonly<Record<string, Payload>>, Inp
   const errors = payload.userErrors.map(({ field, message }) => `${field?.join('.') ?? ''} ${message}`)
   if (errors.length > 0) throw new Failure('input', errors.join('. '))
   return payload
-}
-
-/** The data of a query, or why there are none; neither while it runs for the first time. */
-export interface QueryState<Data> {
-  readonly data?: Data
-  readonly failure?: Failure
-  /** Runs the query again. */
-  readonly reload: () => Promise<void>
-}
-
-/**
- * Runs a query, again if its variables or the version change, and on `reload`. The data of the last response stays
- * until the next one, unless the variables differ.
- */
-export function useQuery<Data, Variables>(
-  query: Document<Data, Variables>,
-  variables: NoInfer<Variables>,
-  version?: unknown,
-): QueryState<Data> {
-  type Result = { readonly key: string; readonly data?: Data; readonly failure?: Failure }
-  const key = JSON.stringify([query, variables])
-  const [state, setState] = useState<Result>({ key })
-  const latest = useRef(0)
-  const reload = useCallback(async () => {
-    latest.current += 1
-    const mine = latest.current
-    const next = await run(query, variables).then(
-      (data): Result => ({ key, data }),
-      (error: unknown): Result => ({ key, failure: failureOf(error) }),
-    )
-    if (mine === latest.current) setState(next)
-  }, [key])
-  useEffect(() => {
-    reload()
-    return () => {
-      latest.current += 1
-    }
-  }, [reload, version])
-  return state.key === key ? { ...state, reload } : { reload }
 }

@@ -1,10 +1,11 @@
 import { useState } from 'preact/hooks'
-import { mutate, useQuery } from './client.ts'
+import { mutate } from './client.ts'
 import { formatEnum, plural } from './format.ts'
 import { FormDialog } from './forms.ts'
 import { h, html } from './html.ts'
 import { actionOf, type JobAction, nameOf, statuses } from './job-states.ts'
 import { cancelJobsMutation, type JobFilter, matchingJobsQuery, retryJobsMutation } from './operations.generated.ts'
+import { useQuery } from './query.ts'
 import { FailureNote } from './ui.ts'
 
 interface Progress {
@@ -29,11 +30,10 @@ interface BulkDialogProps {
   readonly action: JobAction
   readonly filter: JobFilter
   readonly onClose: () => void
-  readonly onDone: () => void
 }
 
 /** Changes the jobs that the filters of the list select, up to 1,000 at a time. */
-export function BulkDialog({ action, filter, onClose, onDone }: BulkDialogProps) {
+export function BulkDialog({ action, filter, onClose }: BulkDialogProps) {
   const changeable = statuses.filter((status) => actionOf[status] === action)
   const states = filter.status ? [filter.status] : changeable
   const [one, other] = states.map((status) => ({ ...filter, status }))
@@ -44,7 +44,6 @@ export function BulkDialog({ action, filter, onClose, onDone }: BulkDialogProps)
   const submit = async () => {
     const next = await change[action](filter)
     setDone({ count: done.count + next.count, left: next.left })
-    onDone()
   }
   return h(
     FormDialog,

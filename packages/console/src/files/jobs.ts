@@ -1,6 +1,5 @@
 import type { TargetedEvent } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
-import { useQuery } from './client.ts'
 import { formatEnum, formatNumber } from './format.ts'
 import { type Option, Select, Tabs } from './forms.ts'
 import { h, html } from './html.ts'
@@ -9,13 +8,10 @@ import { JobPanel } from './job-panel.ts'
 import { actionOf, actions, attemptsOf, durationOf, type JobAction, nameOf, statuses } from './job-states.ts'
 import { LastDay } from './last-day.ts'
 import { ListPage } from './list.ts'
-import { useSubscription } from './live.ts'
 import {
-  type JobChangesSubscription,
   type JobFilter,
   type JobRowFragment,
-  jobChangesSubscription,
-  jobStatsQuery,
+  type JobsQuery,
   jobsQuery,
   orderDirections,
 } from './operations.generated.ts'
@@ -61,27 +57,12 @@ export function JobsPage() {
   const order = { field: 'CREATED_AT', direction: oneOf(orderDirections, params['direction']) ?? 'DESC' } as const
   // The beginning of a period stays until another filter is chosen.
   const filter = useMemo(() => filterOf(params), [status, type, hours])
-  const { pages, reload } = usePages({
+  const pages = usePages({
     query: jobsQuery,
-    variablesOf: (isFirst) => ({ filter, orderBy: order, isFirst }),
+    variables: { filter, orderBy: order },
     connectionOf: ({ jobs }) => jobs,
   })
-  const [version, setVersion] = useState(0)
   const [bulk, setBulk] = useState<JobAction>()
-
-  const follow = (results: readonly JobChangesSubscription[]) => {
-    const changed = [...new Map(results.flatMap(({ jobs }) => jobs).map((job) => [job.id, job])).values()]
-    const others = new Set(changed.filter((job) => filter.status && job.status !== filter.status).map((job) => job.id))
-    if (others.size > 0) pages.set(pages.nodes.filter((job) => !others.has(job.id)))
-    const newest = pages.nodes[0]?.createdAt ?? ''
-    const unknown = pages.patch(changed.filter((job) => !others.has(job.id)))
-    // Jobs that are not new are on pages that are not loaded.
-    const added = unknown.filter(({ createdAt }) => order.direction === 'DESC' && createdAt >= newest)
-    added.sort((a, b) => (a.createdAt < b.createdAt ? 1 : -1))
-    if (added.length > 0) pages.set(added.concat(pages.nodes))
-    setVersion((count) => count + 1)
-  }
-  const live = useSubscription(pages.data && jobChangesSubscription, { filter }, follow)
 
   const possible = actions.filter((action) => !filter.status || actionOf[filter.status] === action)
   const buttonOf = (action: JobAction) =>
@@ -90,38 +71,38 @@ export function JobsPage() {
     title: 'Jobs',
     word: 'job',
     page: 'jobs',
-    live,
     columns,
     pages,
     order,
     selected: id,
     isFiltered: Object.keys(filter).length > 0,
     actions: can('jobs:write') && possible.map(buttonOf),
-    filters: h(Filters, { status, type, hours, version, jobs: pages.nodes }),
+    filters: h(Filters, { status, type, hours, stats: pages.data?.jobStats, jobs: pages.nodes }),
     onOrder: setParams,
     onReset: () => setParams({ status: '', type: '', hours: '' }),
     help: html`The mutation <code>createJob</code> creates a job. The <a href=${`${root}guides/jobs`}>guide</a> shows how to run it.`,
     panel: id && h(JobPanel, { key: id, id }),
   })
-  return [list, bulk && h(BulkDialog, { action: bulk, filter, onClose: () => setBulk(undefined), onDone: reload })]
+  return [list, bulk && h(BulkDialog, { action: bulk, filter, onClose: () => setBulk(undefined) })]
 }
 
 interface FiltersProps {
   readonly status: string
   readonly type: string
   readonly hours: string
-  /** Changes when jobs change. */
-  readonly version: number
+  /** How many jobs have each state, when it is known. */
+  readonly stats: JobsQuery['jobStats'] | undefined
   readonly jobs: readonly JobRowFragment[]
 }
 
-function Filters({ status, type, hours, version, jobs }: FiltersProps) {
-  const stats = useQuery(jobStatsQuery, {}, version)
-  const counts = new Map(stats.data?.tenantStats?.jobsByStatus?.map((each) => [each.status, each.count]))
+function Filters({ status, type, hours, stats, jobs }: FiltersProps) {
+  const counts = new Map(stats?.groups.map((each) => [each.status, each.count]))
   const labelOf = (name: string, count: number | undefined) =>
     html`${name}${count !== undefined && html` <span class="soft">${formatNumber(count)}</span>`}`
   const all: Option = ['', 'All']
-  const options = statuses.map((each): Option => [each, labelOf(formatEnum(each), counts.get(each))])
+  const options = statuses.map(
+    (each): Option => [each, labelOf(formatEnum(each), stats ? (counts.get(each) ?? 0) : undefined)],
+  )
   const types = new Set(jobs.slice(0, 500).map(({ jobType }) => jobType ?? ''))
   const setType = ({ currentTarget }: TargetedEvent<HTMLInputElement>) =>
     setParams({ type: currentTarget.value.trim() })

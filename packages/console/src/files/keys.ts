@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { mutate, useQuery } from './client.ts'
+import { mutate } from './client.ts'
 import { formatNumber } from './format.ts'
 import { FormDialog, SecretDialog } from './forms.ts'
 import { h, html } from './html.ts'
@@ -14,6 +14,7 @@ import {
 } from './operations.generated.ts'
 import { usePages } from './pages.ts'
 import { Panel } from './panel.ts'
+import { useQuery } from './query.ts'
 import { hrefOf, useRoute } from './router.ts'
 import { can } from './session.ts'
 import { type Column, column, timeOf } from './table.ts'
@@ -37,9 +38,9 @@ const columns: readonly Column<KeyRowFragment>[] = [
 
 export function KeysPage() {
   const { id } = useRoute()
-  const { pages, reload } = usePages({
+  const pages = usePages({
     query: can('keys:write') && apiKeysQuery,
-    variablesOf: () => ({}),
+    variables: {},
     connectionOf: ({ apiKeys }) => apiKeys,
   })
   const [dialog, setDialog] = useState<'key' | 'token'>()
@@ -48,7 +49,7 @@ export function KeysPage() {
   const onDone = (created: NewSecret) => {
     onClose()
     setSecret(created)
-    reload()
+    pages.reload()
   }
   const list = h(ListPage<KeyRowFragment>, {
     title: 'Keys and tokens',
@@ -61,7 +62,7 @@ export function KeysPage() {
       ${can('keys:write') && html`<button type="button" class="primary" onClick=${() => setDialog('key')}>New key</button>`}
     `,
     help: 'Your key may not list keys: that needs the scope keys:write.',
-    panel: id && can('keys:write') && h(KeyPanel, { key: id, id, onChange: reload }),
+    panel: id && can('keys:write') && h(KeyPanel, { key: id, id, onChange: pages.reload }),
   })
   return [
     list,

@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Bars } from './charts.ts'
-import { useQuery } from './client.ts'
 import { formatEnum } from './format.ts'
 import { h } from './html.ts'
 import { statuses } from './job-states.ts'
 import { type JobStatus, lastDayQuery } from './operations.generated.ts'
+import { useQuery } from './query.ts'
 
 const [hourMilliseconds, minuteMilliseconds] = [3_600_000, 60_000]
 

@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { plural } from './format.ts'
 import { h, html } from './html.ts'
-import type { LiveState } from './live.ts'
 import type { Node } from './pages.ts'
 import { Table, type TableProps } from './table.ts'
 import { Empty, Live } from './ui.ts'
@@ -10,7 +9,6 @@ interface ListPageProps<Row extends Node> extends TableProps<Row> {
   readonly title: string
   /** What the list has, in the singular, to show how many there are. */
   readonly word?: string
-  readonly live?: LiveState
   readonly actions?: ComponentChildren
   readonly filters?: ComponentChildren
   /** Whether filters are chosen; `onReset` removes them. */
@@ -23,8 +21,8 @@ interface ListPageProps<Row extends Node> extends TableProps<Row> {
 
 /** A page with a list, and the selected object beside it. */
 export function ListPage<Row extends Node>(props: ListPageProps<Row>) {
-  const { title, word, live = 'off', actions, filters, isFiltered, onReset, help, panel, ...table } = props
-  const { total } = table.pages
+  const { title, word, actions, filters, isFiltered, onReset, help, panel, ...table } = props
+  const { total, live = 'off' } = table.pages
   const reset = html`<button type="button" onClick=${onReset}>Remove the filters</button>`
   const empty = isFiltered
     ? h(Empty, { title: 'Nothing matches' }, reset)

@@ -1,7 +1,6 @@
-// Subscriptions as server-sent events. EventSource cannot send a key.
+// Live queries as server-sent events. EventSource cannot send a key.
 
-import { useEffect, useRef, useState } from 'preact/hooks'
-import { type GraphQLResponse, send } from './client.ts'
+import { type GraphQLResponse, rejectionOf, send } from './client.ts'
 import type { Document } from './document.ts'
 import { Failure } from './failure.ts'
 import { recordOperation } from './operations.ts'
@@ -11,56 +10,55 @@ import { signOut } from './session.ts'
 const minDelay = 250
 const maxDelay = 30_000
 
-/** `waiting`: for the next connection. `off`: nothing is followed, or the stream has ended. */
+/** `waiting`: for the next connection. `off`: nothing is followed. */
 export type LiveState = 'live' | 'waiting' | 'off'
 
-/** The variables after a result, from which the next connection continues. */
-type Resume<Data, Variables> = (data: Data, variables: Variables) => Variables
-
-interface Follower<Data, Variables> {
-  readonly resume: Resume<Data, Variables> | undefined
+interface Follower<Data> {
   readonly onData: (data: Data) => void
+  /** Called when there are no more results. */
+  readonly onFailure: (failure: Failure) => void
   readonly onState: (state: LiveState) => void
 }
 
 /**
- * Follows a subscription, and connects again when the connection breaks. A hidden page follows nothing: a browser has
- * few connections.
+ * Follows a live query, and connects again when the connection breaks after the first result. A hidden page follows
+ * nothing: a browser has few connections.
  *
  * @returns a function that stops
  */
-function follow<Data, Variables>(
+export function follow<Data, Variables>(
   query: Document<Data, Variables>,
-  variables: Variables,
-  { resume, onData, onState }: Follower<Data, Variables>,
+  variables: NoInfer<Variables>,
+  { onData, onFailure, onState }: Follower<Data>,
 ): () => void {
   let isStopped = false
+  let hasData = false
   let connection = new AbortController()
   const onVisibility = () => document.hidden && connection.abort()
   document.addEventListener('visibilitychange', onVisibility)
+  const record = recordOperation(query, variables)
 
   /** Reads results until the connection ends. */
   async function read({ signal }: AbortController): Promise<void> {
     const response = await send(query, variables, { accept: 'text/event-stream', signal })
-    onState('live')
     let text = ''
     const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
     for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) {
       const events = `${text}${part.value}`.split('\n\n')
       text = events.pop() ?? ''
       for (const event of events) {
-        const { data, errors }: GraphQLResponse<Data> = JSON.parse(/^data: ?(.+)/m.exec(event)?.[1] ?? '{}')
-        if (errors)
-          throw new Failure(errors[0]?.extensions?.code === 'UNAUTHENTICATED' ? 'unauthenticated' : 'failed', '')
+        const { data, errors, extensions }: GraphQLResponse<Data> = JSON.parse(/^data: ?(.+)/m.exec(event)?.[1] ?? '{}')
+        if (errors) throw rejectionOf(response, errors)
         if (!data || isStopped) continue
-        variables = resume?.(data, variables) ?? variables
+        hasData = true
+        record(extensions?.live?.revision)
+        onState('live')
         onData(data)
       }
     }
   }
 
   async function keepReading(): Promise<void> {
-    recordOperation(query, variables)
     for (let delay = minDelay; !isStopped; ) {
       while (document.hidden)
         await new Promise((shown) => document.addEventListener('visibilitychange', shown, { once: true }))
@@ -70,12 +68,19 @@ function follow<Data, Variables>(
       connection = new AbortController()
       const failure = await read(connection).then(() => undefined, connectionFailureOf)
       if (isStopped) return
+      // The page was hidden.
+      if (connection.signal.aborted) continue
       if (failure?.kind === 'unauthenticated') return signOut('Your key is no longer valid.')
-      if (failure?.kind === 'forbidden' || failure?.kind === 'failed') return onState('off')
+      const isFinal = failure?.kind === 'forbidden' || failure?.kind === 'failed'
+      if (failure && (isFinal || !hasData)) {
+        record()
+        onState('off')
+        return onFailure(failure)
+      }
       onState('waiting')
       if (performance.now() - began > maxDelay) delay = minDelay
       const wait = Math.max((failure?.retryAfter ?? 0) * 1_000, delay * (1 + Math.random()))
-      if (!document.hidden) await new Promise((resolve) => setTimeout(resolve, wait))
+      await new Promise((resolve) => setTimeout(resolve, wait))
       delay = Math.min(delay * 2, maxDelay)
     }
   }
@@ -90,33 +95,3 @@ function follow<Data, Variables>(
 
 /** An error of the stream itself, such as a broken connection, has nothing to do with the operation. */
 const connectionFailureOf = (error: unknown) => (error instanceof Failure ? error : new Failure('unreachable', ''))
-
-/**
- * Follows a subscription while the component is shown. Results that arrive together are passed on together, once per
- * frame.
- *
- * @param query nothing is followed without it
- */
-export function useSubscription<Data, Variables>(
-  query: Document<Data, Variables> | false | undefined,
-  variables: NoInfer<Variables>,
-  onResults: (results: readonly Data[]) => void,
-  resume?: Resume<Data, Variables>,
-): LiveState {
-  const [state, setState] = useState<LiveState>('off')
-  const handler = useRef(onResults)
-  handler.current = onResults
-  useEffect(() => {
-    if (!query) return setState('off')
-    let results: Data[] = []
-    const flush = () => {
-      handler.current(results)
-      results = []
-    }
-    const onData = (data: Data) => {
-      if (results.push(data) === 1) requestAnimationFrame(flush)
-    }
-    return follow(query, variables, { resume, onData, onState: setState })
-  }, [query, JSON.stringify(variables)])
-  return state
-}

@@ -9,13 +9,13 @@ import { CopyButton, Icon } from './ui.ts'
 const hasGraphiql = document.getElementById('console')?.hasAttribute('data-graphiql')
 
 /** What pages read besides the object or list that they show. */
-const besides = /History$|^JobStats$|^Platforms$|^MatchingJobs$/
+const besides = /^ProfileTimes$|^LastDay$|^Platforms$|^MatchingJobs$/
 
 export function OperationBar() {
   const [isOpen, setOpen] = useState(false)
   const [chosen, choose] = useState<string>()
   const all = useStore(operations)
-  const main = all.find(({ type, name }) => type !== 'subscription' && !besides.test(name))
+  const main = all.find(({ name }) => !besides.test(name))
   const operation = all.find(({ query }) => query === chosen) ?? main ?? all[0]
   if (!operation) return null
   const onKeyDown = (event: KeyboardEvent) => {

@@ -1,12 +1,16 @@
-// The rows of a connection, which are loaded page by page.
+// The rows of a connection: a window of them, which moves with those that are seen, so that the query can be live.
 
-import { useEffect, useMemo, useReducer, useRef } from 'preact/hooks'
-import { run } from './client.ts'
+import { useRef, useState } from 'preact/hooks'
 import type { Document } from './document.ts'
-import { type Failure, failureOf } from './failure.ts'
+import type { Failure } from './failure.ts'
+import type { LiveState } from './live.ts'
+import { useQuery } from './query.ts'
 
 const firstPage = 100
-const nextPages = 500
+/** How many rows the window has when the first page is not enough, and by how many it moves. */
+const window = { size: 500, step: 250 }
+/** How many rows are read before they are seen. */
+const margin = 50
 
 export interface Node {
   readonly id: string
@@ -14,18 +18,26 @@ export interface Node {
 
 /** What a table needs of its rows. */
 export interface Rows<Row extends Node> {
+  /** Those that are loaded. */
   readonly nodes: readonly Row[]
+  /** How many rows are before them, about: rows may have been added or removed there. */
+  readonly offset: number
   readonly total?: number | undefined
+  /** Whether there are rows behind them. */
   readonly hasMore: boolean
   readonly isLoading: boolean
   readonly failure?: Failure | undefined
-  load(): Promise<void>
+  readonly live?: LiveState
+  /** Names the list with its filters and order. */
+  readonly key: string
+  /** Loads rows that are seen, if they are not loaded. */
+  show?(from: number, to: number): void
+  reload(): void
 }
 
-/** A page of a connection. `totalCount` is read with the first page. */
 interface Connection<Row> {
-  readonly nodes: readonly Row[]
-  readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null }
+  readonly edges: readonly { readonly cursor: string; readonly node: Row }[]
+  readonly pageInfo: { readonly hasNextPage: boolean }
   readonly totalCount?: number
 }
 
@@ -38,93 +50,50 @@ interface List<Data, Variables extends PageVariables, Row> {
   /** Without it there are no rows. */
   readonly query: Document<Data, Variables> | false
   /** The variables besides those of the page. */
-  variablesOf(isFirst: boolean): Omit<Variables, keyof PageVariables>
+  readonly variables: Omit<Variables, keyof PageVariables>
   connectionOf(data: Data): Connection<Row> | null
 }
 
-class Pages<Data, Variables extends PageVariables, Row extends Node> implements Rows<Row> {
-  nodes: readonly Row[]
-  /** The data with the first page. */
-  data: Data | undefined
-  total: number | undefined
-  hasMore: boolean
-  isLoading = false
-  failure: Failure | undefined
-  readonly #list: List<Data, Variables, Row>
-  readonly #onChange: () => void
-  readonly #aborted = new AbortController()
-  #cursor: string | null | undefined
-
-  /** @param before the rows of the filters before, which are shown until the new ones are there */
-  constructor(list: List<Data, Variables, Row>, onChange: () => void, before: Rows<Row> | undefined) {
-    this.#list = list
-    this.#onChange = onChange
-    this.hasMore = list.query !== false
-    this.nodes = before?.nodes ?? []
-    this.total = before?.total
-  }
-
-  async load(): Promise<void> {
-    const { query, variablesOf, connectionOf } = this.#list
-    if (this.isLoading || !this.hasMore || !query) return
-    this.isLoading = true
-    this.failure = undefined
-    this.#onChange()
-    const isFirst = this.#cursor === undefined
-    const page = { first: isFirst ? firstPage : nextPages, after: this.#cursor }
-    try {
-      const variables = { ...variablesOf(isFirst), ...page } as Variables
-      const data = await run(query, variables, { signal: this.#aborted.signal })
-      const connection = connectionOf(data)
-      if (isFirst) {
-        this.data = data
-        this.nodes = []
-        this.total = connection?.totalCount
-      }
-      // A row that has arrived by a subscription is not repeated.
-      const known = new Set(this.nodes.map(({ id }) => id))
-      this.nodes = this.nodes.concat(connection?.nodes.filter(({ id }) => !known.has(id)) ?? [])
-      this.hasMore = connection?.pageInfo.hasNextPage ?? false
-      this.#cursor = connection?.pageInfo.endCursor ?? null
-    } catch (error) {
-      if (this.#aborted.signal.aborted) return
-      this.failure = failureOf(error)
-    }
-    this.isLoading = false
-    this.#onChange()
-  }
-
-  /** Replaces the rows that are known. Returns the others. */
-  patch(changed: readonly Row[]): Row[] {
-    const byId = new Map(changed.map((node) => [node.id, node]))
-    const known = new Set(this.nodes.map(({ id }) => id))
-    this.set(this.nodes.map((node) => byId.get(node.id) ?? node))
-    return [...byId.values()].filter(({ id }) => !known.has(id))
-  }
-
-  /** Sets the rows, of which some were added or removed. */
-  set(nodes: readonly Row[]): void {
-    if (this.total !== undefined) this.total += nodes.length - this.nodes.length
-    this.nodes = nodes
-    this.#onChange()
-  }
-
-  stop(): void {
-    this.#aborted.abort()
-  }
+interface Pages<Data, Row extends Node> extends Rows<Row> {
+  readonly data: Data | undefined
 }
 
-/** The pages of a list. They are loaded again if the query or the variables change, and on `reload`. */
-export function usePages<Data, Variables extends PageVariables, Row extends Node>(list: List<Data, Variables, Row>) {
-  const [, onChange] = useReducer<number, void>((count) => count + 1, 0)
-  const [version, reload] = useReducer<number, void>((count) => count + 1, 0)
-  const before = useRef<Rows<Row>>()
-  const key = JSON.stringify([list.query, list.variablesOf(true), version])
-  const pages = useMemo(() => new Pages(list, () => onChange(), before.current), [key])
-  before.current = pages
-  useEffect(() => {
-    pages.load()
-    return () => pages.stop()
-  }, [pages])
-  return { pages, reload: () => reload() }
+/**
+ * The rows of a list. Only a window of them is kept: it begins behind a cursor, and all of its rows are read together,
+ * so they are right as long as the query is live.
+ */
+export function usePages<Data, Variables extends PageVariables, Row extends Node>({
+  query,
+  variables,
+  connectionOf,
+}: List<Data, Variables, Row>): Pages<Data, Row> {
+  const key = JSON.stringify([query, variables])
+  const [moved, moveTo] = useState({ key, at: 0, first: firstPage })
+  const { at, first } = moved.key === key ? moved : { at: 0, first: firstPage }
+  /** The cursors behind which the windows begin. */
+  const cursors = useRef<{ readonly key: string; readonly after: (string | undefined)[] }>({ key, after: [] })
+  if (cursors.current.key !== key) cursors.current = { key, after: [] }
+  const { after } = cursors.current
+  const page: PageVariables = { first, after: after[at] }
+  const state = useQuery(query, { ...variables, ...page } as Variables)
+  /** The rows of the window or of the filters before are shown until the next ones are there. */
+  const shown = useRef<Pick<Pages<Data, Row>, 'data' | 'nodes' | 'offset' | 'total' | 'hasMore'>>()
+  const { data, failure, live, reload } = state
+  if (data && data !== shown.current?.data) {
+    const { edges = [], pageInfo, totalCount } = connectionOf(data) ?? {}
+    after[at + 1] = edges[window.step - 1]?.cursor
+    const nodes = edges.map(({ node }) => node)
+    const hasMore = pageInfo?.hasNextPage ?? false
+    shown.current = { data, nodes, offset: at * window.step, total: totalCount, hasMore }
+  }
+  const rows = shown.current ?? { data, nodes: [], offset: 0, hasMore: query !== false }
+
+  function show(from: number, to: number): void {
+    const { nodes, offset, hasMore } = rows
+    if (!data || (from >= offset && (!hasMore || to + margin <= offset + nodes.length))) return
+    const next = Math.min(Math.max(0, Math.floor((from - margin) / window.step)), at + 1)
+    if (next !== at || first < window.size) moveTo({ key, at: first < window.size ? at : next, first: window.size })
+  }
+
+  return { ...rows, key, failure, live, isLoading: Boolean(query && !data && !failure), show, reload }
 }

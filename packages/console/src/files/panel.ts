@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import type { QueryState } from './client.ts'
 import type { Failure } from './failure.ts'
 import { h, html } from './html.ts'
+import type { QueryState } from './query.ts'
 import { hrefOf, navigate } from './router.ts'
 import { Badge, Empty, FailureNote, Icon, Skeleton, type Status } from './ui.ts'
 

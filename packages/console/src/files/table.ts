@@ -8,7 +8,7 @@ import type { Node, Rows } from './pages.ts'
 import { hrefOf } from './router.ts'
 import { FailureNote, Time } from './ui.ts'
 
-/** The most rows behind the loaded ones that the scrollbar shows. */
+/** The most rows behind the loaded ones that the scrollbar shows, if there are more of them. */
 const maxAhead = 10_000
 const overscan = 8
 const narrow = matchMedia('(max-width: 48rem)')
@@ -79,9 +79,10 @@ export function Table<Row extends Node>({
   const scroller = useRef<HTMLDivElement>(null)
   const [view, setView] = useState<View>({ top: 0, height: 800, rowHeight: 44 })
   const { rowHeight } = view
-  const { nodes, total, hasMore, isLoading, failure } = pages
-  const ahead = hasMore ? Math.min(Math.max((total ?? 0) - nodes.length, 20), maxAhead) : 0
-  const count = nodes.length + (failure ? 0 : ahead)
+  const { nodes, offset, total, hasMore, isLoading, failure } = pages
+  const end = offset + nodes.length
+  const ahead = hasMore ? Math.min(Math.max((total ?? 0) - end, 20), maxAhead) : 0
+  const count = end + (failure ? 0 : ahead)
   const from = Math.max(0, Math.floor(view.top / rowHeight) - overscan)
   const to = Math.min(count, Math.ceil((view.top + view.height) / rowHeight) + overscan)
 
@@ -101,34 +102,32 @@ export function Table<Row extends Node>({
     const top = scroller.current?.scrollTop ?? 0
     if (Math.abs(top - view.top) >= rowHeight * 2 || top === 0) measure()
   }
-  useEffect(() => {
-    if (to + 50 > nodes.length && hasMore && !isLoading && !failure) pages.load()
-  })
+  useEffect(() => pages.show?.(from, to))
+  useLayoutEffect(() => scroller.current?.scrollTo(0, 0), [pages.key])
 
-  const first = useRef<string>()
+  const before = useRef(pages)
   useLayoutEffect(() => {
     const box = scroller.current
-    // Rows that arrive above do not move those that are read.
-    const moved = first.current === undefined ? 0 : nodes.findIndex(({ id }) => id === first.current)
-    if (box && moved > 0 && moved < 100 && box.scrollTop > rowHeight) box.scrollTop += moved * rowHeight
-    first.current = nodes[0]?.id
+    const moved = rowsMoved(before.current, pages, from, from + overscan + 1)
+    if (box && box.scrollTop > rowHeight) box.scrollTop += moved * rowHeight
+    before.current = pages
   }, [nodes])
 
-  const { current, onKeyDown } = useKeyboard({ scroller, view, nodes, count, from, to, measure })
+  const { current, onKeyDown } = useKeyboard({ scroller, view, end, count, from, to, measure })
   const isEmpty = nodes.length === 0 && !hasMore && !failure
   const style = { '--columns': columns.map(({ width }) => width).join(' ') }
   return html`
     <div class="scroller" ref=${scroller} tabindex=${page ? -1 : 0} onScroll=${onScroll} onKeyDown=${onKeyDown}>
-      <div role="table" aria-label=${label} aria-rowcount=${hasMore ? -1 : nodes.length + 1} aria-busy=${isLoading} style=${style}>
+      <div role="table" aria-label=${label} aria-rowcount=${hasMore ? -1 : end + 1} aria-busy=${isLoading} style=${style}>
         <div role="rowgroup" class="head">
           <div role="row" class="row" aria-rowindex="1">
             ${columns.map((each) => h(Heading<Row>, { column: each, order, onOrder }))}
           </div>
         </div>
         <div role="rowgroup" class="rows" style=${{ height: `${count * rowHeight}px` }}>
-          ${Array.from({ length: Math.max(0, to - from) }, (_, offset) => {
-            const at = from + offset
-            const node = nodes[at]
+          ${Array.from({ length: Math.max(0, to - from) }, (_, index) => {
+            const at = from + index
+            const node = nodes[at - offset]
             const isSelected = node !== undefined && node.id === selected
             const isTabStop = at === current
             return h(TableRow<Row>, { key: node?.id ?? at, at, node, columns, page, rowHeight, isSelected, isTabStop })
@@ -136,15 +135,30 @@ export function Table<Row extends Node>({
         </div>
       </div>
       ${isEmpty && children}
-      ${failure && h(FailureNote, { failure, onRetry: () => pages.load() })}
+      ${failure && h(FailureNote, { failure, onRetry: pages.reload })}
     </div>
   `
+}
+
+/**
+ * By how many places the rows before the first one on the screen have moved: most of them, because some may have got
+ * another place among the others. Changes above do not move what is read.
+ */
+function rowsMoved<Row extends Node>(before: Rows<Row>, now: Rows<Row>, from: number, to: number): number {
+  if (before.key !== now.key) return 0
+  const places = new Map(now.nodes.map(({ id }, index) => [id, index + now.offset]))
+  const read = before.nodes.slice(Math.max(0, from - before.offset), Math.max(0, to - before.offset))
+  const first = Math.max(from, before.offset)
+  const moved = read.flatMap(({ id }, index) => (places.get(id) ?? Number.NaN) - index - first)
+  const known = moved.filter((rows) => !Number.isNaN(rows)).toSorted((a, b) => a - b)
+  return known[Math.floor(known.length / 2)] ?? 0
 }
 
 interface KeyboardOptions {
   readonly scroller: { readonly current: HTMLDivElement | null }
   readonly view: View
-  readonly nodes: readonly Node[]
+  /** The number of the row behind the loaded ones. */
+  readonly end: number
   readonly count: number
   /** The rows that are rendered. */
   readonly from: number
@@ -153,11 +167,11 @@ interface KeyboardOptions {
 }
 
 /** Moves the focus from row to row. Returns the row that the Tab key reaches. */
-function useKeyboard({ scroller, view, nodes, count, from, to, measure }: KeyboardOptions) {
+function useKeyboard({ scroller, view, end, count, from, to, measure }: KeyboardOptions) {
   const { rowHeight } = view
   const [active, setActive] = useState(-1)
   const focusNext = useRef<number>()
-  const highest = Math.min(Math.ceil(view.top / rowHeight), Math.max(nodes.length - 1, 0))
+  const highest = Math.min(Math.ceil(view.top / rowHeight), Math.max(end - 1, 0))
   const current = active >= from && active < to ? active : highest
   useEffect(() => {
     if (focusNext.current === undefined) return
@@ -175,13 +189,13 @@ function useKeyboard({ scroller, view, nodes, count, from, to, measure }: Keyboa
       ['PageDown', pageSize],
       ['PageUp', -pageSize],
       ['Home', -count],
-      ['End', nodes.length],
+      ['End', end],
     ])
     const step = steps.get(event.key)
     const isRow = event.target === box || event.target.closest('[role=row] a')
     if (step === undefined || !isRow) return
     event.preventDefault()
-    const at = Math.min(Math.max(current + step, 0), nodes.length - 1)
+    const at = Math.min(Math.max(current + step, 0), end - 1)
     // The header covers one row.
     const lowest = (at + 2) * rowHeight - box.clientHeight
     box.scrollTop = Math.max(lowest, Math.min(at * rowHeight, box.scrollTop))

@@ -1,10 +1,10 @@
-import { useQuery } from './client.ts'
 import { formatCompact, formatEnum, formatNumber } from './format.ts'
 import { type Option, Select, Tabs } from './forms.ts'
 import { h, html } from './html.ts'
 import { ListPage } from './list.ts'
 import { type UsageQuery, usageQuery } from './operations.generated.ts'
 import type { Node, Rows } from './pages.ts'
+import { useQuery } from './query.ts'
 import { oneOf, setParams, useRoute } from './router.ts'
 import { type Column, column, timeOf } from './table.ts'
 import { Empty } from './ui.ts'
@@ -68,13 +68,14 @@ export function UsagePage() {
     const help = html`Its schema has no field <code>usage</code>. A newer version has it.`
     return [html`<h1 class="hidden">Usage</h1>`, h(Empty, { title: 'This gateway does not count usage' }, help)]
   }
-  /** What the table needs of a list that is loaded page by page. */
   const pagesOf = <Row extends object>(rows: readonly Row[] | undefined): Rows<Row & Node> => ({
     nodes: rows?.map((row, at) => ({ ...row, id: String(at) })) ?? [],
+    offset: 0,
+    key: view,
     failure,
     hasMore: !rows,
     isLoading: !rows,
-    load: reload,
+    reload,
   })
   const page = {
     title: 'Usage',

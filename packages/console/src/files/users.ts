@@ -1,29 +1,23 @@
 import type { TargetedEvent } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
-import { useQuery } from './client.ts'
+import { useRef } from 'preact/hooks'
 import { formatNumber } from './format.ts'
 import { type Option, Select } from './forms.ts'
 import { h, html } from './html.ts'
 import { ListPage } from './list.ts'
-import { useSubscription } from './live.ts'
 import {
-  eventTypes,
   orderDirections,
   platformsQuery,
-  type UserChangesSubscription,
   type UserRowFragment,
-  userChangesSubscription,
   userOrderFields,
   usersQuery,
 } from './operations.generated.ts'
 import { usePages } from './pages.ts'
+import { useQuery } from './query.ts'
 import { oneOf, root, setParams, useRoute } from './router.ts'
 import { can } from './session.ts'
 import { type Column, column, timeOf } from './table.ts'
 import { Chips } from './ui.ts'
 import { UserPanel } from './user-panel.ts'
-
-const types = eventTypes.filter((type) => /^(?:USER|ACCOUNT|PROFILE)_/.test(type))
 
 const platformsOf = ({ accounts }: UserRowFragment) =>
   h(Chips, { values: [...new Set(accounts.map(({ platform }) => platform))] })
@@ -39,9 +33,6 @@ function columns(): Column<UserRowFragment>[] {
   ]
 }
 
-const userOf = ({ node }: UserChangesSubscription['events']): UserRowFragment | undefined =>
-  node?.__typename === 'User' ? node : undefined
-
 export function UsersPage() {
   const { id, params } = useRoute()
   const { search, platform } = params
@@ -51,36 +42,11 @@ export function UsersPage() {
   }
   const found = search && { or: [{ search }, { externalIds: [search] }] }
   const filter = { ...found, ...(platform && { platform }) }
-  const contacts = can('contacts:read')
-  const { pages, reload } = usePages({
+  const pages = usePages({
     query: usersQuery,
-    variablesOf: (isFirst) => ({ filter, orderBy: order, isFirst, contacts, log: isFirst && can('events:read') }),
+    variables: { filter, orderBy: order, contacts: can('contacts:read') },
     connectionOf: ({ users }) => users,
   })
-  const [version, setVersion] = useState(0)
-  const [unseen, setUnseen] = useState(0)
-  useEffect(() => setUnseen(0), [pages])
-
-  const isFiltered = Boolean(search || platform)
-  const isNewestFirst = !isFiltered && order.field === 'CREATED_AT' && order.direction === 'DESC'
-  const after = pages.data?.events?.nodes[0]?.id
-  const follow = (results: readonly UserChangesSubscription[]) => {
-    const events = results.map((result) => result.events)
-    const deleted = new Set(events.filter(({ type }) => type === 'USER_DELETED').map(({ resourceId }) => resourceId))
-    if (deleted.size > 0) pages.set(pages.nodes.filter((user) => !deleted.has(user.id)))
-    const changes = events.filter(({ type }) => type === 'USER_CREATED' || type === 'USER_UPDATED')
-    const unknown = new Set(pages.patch(changes.flatMap((event) => userOf(event) ?? [])).map((user) => user.id))
-    const created = changes.filter(({ type, resourceId }) => type === 'USER_CREATED' && unknown.has(resourceId))
-    const added = created.flatMap((event) => userOf(event) ?? []).reverse()
-    if (isNewestFirst) pages.set(added.concat(pages.nodes))
-    else setUnseen((count) => count + created.length)
-    if (events.some(({ userId }) => userId === id)) setVersion((count) => count + 1)
-  }
-  const query = pages.data && can('events:read') && userChangesSubscription
-  const live = useSubscription(query, { after, types, contacts }, follow, ({ events }, variables) => ({
-    ...variables,
-    after: events.id,
-  }))
 
   return h(ListPage<UserRowFragment>, {
     title: 'Users',
@@ -88,16 +54,14 @@ export function UsersPage() {
     page: 'users',
     columns: columns(),
     pages,
-    live,
     order,
-    isFiltered,
+    isFiltered: Boolean(search || platform),
     selected: id,
-    actions: unseen > 0 && html`<button type="button" onClick=${reload}>Show ${unseen} new</button>`,
     filters: h(Filters, { search, platform }),
     onOrder: setParams,
     onReset: () => setParams({ search: '', platform: '' }),
     help: html`The mutation <code>createUser</code> creates a user. The <a href=${`${root}guides/graphql`}>guide</a> shows how.`,
-    panel: id && h(UserPanel, { key: id, id, version }),
+    panel: id && h(UserPanel, { key: id, id }),
   })
 }
 

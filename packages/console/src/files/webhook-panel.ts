@@ -1,5 +1,5 @@
-import { useEffect, useState } from 'preact/hooks'
-import { mutate, useQuery } from './client.ts'
+import { useState } from 'preact/hooks'
+import { mutate } from './client.ts'
 import { type Failure, failureOf } from './failure.ts'
 import { formatEnum, plural } from './format.ts'
 import { Field, FormDialog, textOf } from './forms.ts'
@@ -14,6 +14,7 @@ import {
   webhookQuery,
 } from './operations.generated.ts'
 import { Panel } from './panel.ts'
+import { useQuery } from './query.ts'
 import { hrefOf, navigate } from './router.ts'
 import { Badge, Code, Facts, Problem, type Status, Time } from './ui.ts'
 
@@ -34,11 +35,10 @@ const hasEnded: Readonly<Record<WebhookDeliveryStatus, boolean>> = {
 
 interface WebhookPanelProps {
   readonly id: string
-  readonly onChange: () => void
   readonly onSecret: (secret: string) => void
 }
 
-export function WebhookPanel({ id, onChange, onSecret }: WebhookPanelProps) {
+export function WebhookPanel({ id, onSecret }: WebhookPanelProps) {
   const [first, setFirst] = useState(50)
   const query = useQuery(webhookQuery, { id, first })
   const [shown, setShown] = useState<WebhookQuery>()
@@ -46,19 +46,7 @@ export function WebhookPanel({ id, onChange, onSecret }: WebhookPanelProps) {
   const [problem, setProblem] = useState<Failure>()
   if (query.data && query.data !== shown) setShown(query.data)
   const webhook = (query.data ?? shown)?.webhook
-  const isWaiting = webhook?.deliveries.nodes.some(({ status }) => !hasEnded[status]) ?? false
-  // No subscription follows deliveries.
-  useEffect(() => {
-    if (!isWaiting) return
-    const timer = setInterval(() => document.hidden || query.reload(), 3_000)
-    return () => clearInterval(timer)
-  }, [isWaiting, query.reload])
-
-  const onDone = () => {
-    setDialog(undefined)
-    onChange()
-    query.reload()
-  }
+  const onDone = () => setDialog(undefined)
   const act = (changing: Promise<unknown>) => {
     setProblem(undefined)
     changing.then(onDone, (error: unknown) => setProblem(failureOf(error)))
@@ -91,7 +79,7 @@ export function WebhookPanel({ id, onChange, onSecret }: WebhookPanelProps) {
     `,
   })
   const oldest = webhook?.deliveries.nodes.at(-1)?.eventId
-  const options = { id, oldest, onClose: () => setDialog(undefined), onDone, onChange, onSecret }
+  const options = { id, oldest, onDone, onSecret }
   return [panel, dialog && h(WebhookDialog, { ...options, name: dialog })]
 }
 
@@ -171,11 +159,10 @@ interface WebhookDialogProps extends WebhookPanelProps {
   readonly name: DialogName
   /** The event of the oldest delivery, after which events are replayed by default. */
   readonly oldest: string | undefined
-  readonly onClose: () => void
   readonly onDone: () => void
 }
 
-function WebhookDialog({ id, name, oldest, onClose, onDone, onChange, onSecret }: WebhookDialogProps) {
+function WebhookDialog({ id, name, oldest, onDone, onSecret }: WebhookDialogProps) {
   const submits: Readonly<Record<DialogName, (form: FormData) => Promise<void>>> = {
     async rotate() {
       const { secret } = await mutate(rotateWebhookSecretMutation, { id })
@@ -185,7 +172,6 @@ function WebhookDialog({ id, name, oldest, onClose, onDone, onChange, onSecret }
     async delete() {
       await mutate(deleteWebhookMutation, { id })
       navigate(hrefOf('webhooks'))
-      onChange()
     },
     async replay(form) {
       await mutate(redeliverEventsMutation, { webhookId: id, events: { after: textOf(form, 'after') } })
@@ -196,7 +182,7 @@ function WebhookDialog({ id, name, oldest, onClose, onDone, onChange, onSecret }
   const input = html`<input name="after" required placeholder="evt_…" defaultValue=${oldest} />`
   return h(
     FormDialog,
-    { title, onClose, onSubmit: submits[name], isDangerous: name === 'delete' },
+    { title, onClose: onDone, onSubmit: submits[name], isDangerous: name === 'delete' },
     html`<p>${text}</p>`,
     name === 'replay' && h(Field, { label: 'Id of the event' }, input),
   )

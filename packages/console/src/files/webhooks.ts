@@ -11,7 +11,7 @@ import { type Column, column, timeOf } from './table.ts'
 import { Badge } from './ui.ts'
 import { statusOf, WebhookPanel } from './webhook-panel.ts'
 
-type WebhookRow = NonNullable<WebhooksQuery['webhooks']>['nodes'][number]
+type WebhookRow = NonNullable<WebhooksQuery['webhooks']>['edges'][number]['node']
 
 const columns: readonly Column<WebhookRow>[] = [
   column('URL', 'minmax(14rem, 3fr)', ({ url }) => url, 'title'),
@@ -23,17 +23,12 @@ const columns: readonly Column<WebhookRow>[] = [
 
 export function WebhooksPage() {
   const { id } = useRoute()
-  const { pages, reload } = usePages({
-    query: webhooksQuery,
-    variablesOf: () => ({}),
-    connectionOf: ({ webhooks }) => webhooks,
-  })
+  const pages = usePages({ query: webhooksQuery, variables: {}, connectionOf: ({ webhooks }) => webhooks })
   const [isCreating, setCreating] = useState(false)
   const [secret, setSecret] = useState<string>()
   const onCreated = (created: string, newSecret: string) => {
     setCreating(false)
     setSecret(newSecret)
-    reload()
     navigate(hrefOf('webhooks', created))
   }
   const list = h(ListPage<WebhookRow>, {
@@ -44,7 +39,7 @@ export function WebhooksPage() {
     selected: id,
     actions: html`<button type="button" class="primary" onClick=${() => setCreating(true)}>New webhook</button>`,
     help: html`A webhook tells your server of events. The <a href=${`${root}guides/webhooks`}>guide</a> shows how to verify its messages.`,
-    panel: id && h(WebhookPanel, { key: id, id, onChange: reload, onSecret: setSecret }),
+    panel: id && h(WebhookPanel, { key: id, id, onSecret: setSecret }),
   })
   const secretDialog =
     secret &&

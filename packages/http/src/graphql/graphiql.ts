@@ -148,7 +148,7 @@ async function renderPage(options: GraphiQLOptions, files: StaticFiles): Promise
   const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql')
   const page = moveToFiles(renderGraphiQL(options), `.${filesPath}`, files)
   const style = addFile(files, 'css', readPageFile('graphiql.css'))
-  const script = addFile(files, 'js', readPageFile('graphiql.js'))
+  const script = addFile(files, 'js', ['graphiql.js', 'graphiql-changes.js'].map(readPageFile).join('\n'))
   const additions = `
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href=".${faviconPath}">
@@ -176,7 +176,8 @@ function moveToFiles(page: string, folder: string, files: StaticFiles): string {
   // The end of the script starts GraphiQL with the options of this page.
   const script = between(page.slice(0, page.lastIndexOf('YogaGraphiQL.renderYogaGraphiQL(')), '<script>')
   const styleName = addFile(files, 'css', style.text)
-  const scriptName = addFile(files, 'js', script.text)
+  // Then its editors can be reached: graphiql-changes.js marks changes in results.
+  const scriptName = addFile(files, 'js', script.text.replace('globalAPI: false', 'globalAPI: true'))
   return [
     page.slice(0, style.from),
     `</style><link rel="stylesheet" href="${folder}/${styleName}"><style>`,

@@ -38,6 +38,10 @@ function showCost({ status, headers }, milliseconds) {
     cost && `${cost} ${cost === '1' ? 'point' : 'points'}`,
     statements && `SQL: ${statements}`,
   ]
+  showFacts(parts)
+}
+
+function showFacts(parts) {
   let shown = document.getElementById('cost')
   if (!shown) {
     shown = document.createElement('p')
