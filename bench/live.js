@@ -1,4 +1,4 @@
-// Measures live queries: how soon their results arrive after a commit, and what they cost PostgreSQL and the gateway, compared with polling each second.
+// Measures live queries: how soon results arrive after a commit, and what they cost, compared with polling each second.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'

@@ -1,4 +1,4 @@
-// Polls for the benchmark of live queries: reads the trees of all users each second, a hundred with one statement, and compares them with the last ones.
+// Polls for the benchmark of live queries: reads the trees of all users each second, and compares them.
 import { hash } from 'node:crypto'
 import pg from 'pg'
 
