@@ -59,6 +59,7 @@ describe('the collection that Postman imports', () => {
       '/users/:id/accounts',
       '/accounts/:id',
       '/accounts/:id/profile',
+      '/accounts/:id/profile/history',
       '/fusion/profiles',
       '/fusion/jobs',
       '/fusion/jobs/:id',

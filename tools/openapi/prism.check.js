@@ -87,6 +87,8 @@ const requests = [
   ['PUT', '/accounts/acc_demo_1_1/profile', { body: profile }, 200],
   ['GET', '/accounts/acc_demo_1_1/profile', {}, 200],
   ['GET', '/accounts/nobody/profile', {}, 404],
+  ['GET', '/accounts/acc_demo_1_1/profile/history?metric=followers', {}, 200],
+  ['GET', '/accounts/nobody/profile/history?metric=followers', {}, 404],
   ['PUT', '/accounts/nobody/profile', { body: {} }, 404],
   ['DELETE', '/accounts/acc_demo_25_1', {}, 204],
   ['DELETE', '/users/usr_demo_25', { headers: { 'idempotency-key': 'delete-25' } }, 204],

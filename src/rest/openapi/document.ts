@@ -93,7 +93,7 @@ function describeRoute(route: Route, stored: StoredOperation, schemas: Record<st
         in: place,
         description,
         // A body can have it instead.
-        required: isNonNullType(typeAt(stored, variable)) && body?.variable !== variable,
+        required: place === 'path' || (isNonNullType(typeAt(stored, variable)) && body?.variable !== variable),
         schema: { ...inputSchema(typeAt(stored, variable)), ...jsonSchemaOf(rules) },
         ...(example !== undefined && { example }),
       })),
