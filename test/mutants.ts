@@ -59,7 +59,6 @@ const groups: readonly Group[] = [
       [/(?<=\$2::text IS )NULL/g, () => 'NOT NULL'],
       [/userId === undefined \? undefined : \{ model: reading\.userModel, id: userId \}/g, () => 'undefined'],
       [/viewer\.userId === undefined \|\| userId === viewer\.userId/g, always],
-      [/viewer\.userId !== undefined/g, never],
     ],
     // Each of these conditions only keeps other partitions and nodes out, which `npm run suite -- postgres` and
     // `npm run suite -- distributed` check. Another condition of the statement decides on its result.
@@ -114,7 +113,7 @@ const groups: readonly Group[] = [
       [/!isSame \|\| /g, removed],
       [/ && events\.length <= maxChanges/g, removed],
       // Changes while a response is read that is kept.
-      [/reading\.isOutdated \|\|= isOutdated\(reading\)/g, () => 'reading.isOutdated ||= false'],
+      [/isOutdated \? unkept\(response\) : /g, removed],
     ],
     suites: [['test/memory/']],
   },
@@ -141,18 +140,27 @@ const groups: readonly Group[] = [
     rules: [
       // A change is forgotten, or noted too late.
       [/this\.#isOutdated = false/g, () => 'void 0'],
+      // What is noted while a read runs, or before announcements are heard.
+      [/await this\.#evaluate\(payer\)/g, (found) => `${found}; this.#isOutdated = false`],
+      [/(?<=listening\.begun\?\.then\(\s+)\(\) => query\.outdate\(\)/g, () => '() => undefined'],
+      [/(?<=\.\.\.origin, outdate: )\(\) => query\.outdate\(\)/g, () => '() => undefined'],
       [/this\.#isOutdated \? this\.begun \+ 1 : this\.begun/g, () => 'this.begun'],
       [/version\?\.hash === found && version\.isLast === isLast/g, never],
       // A dependency is forgotten, or an announcement.
       [/models\.has\(live\.ofEvents\)/g, never],
       [/live\.announced\.has\(model\)/g, never],
       [/model === undefined \|\| models\.has\(model as Model\)/g, never],
+      // A read that met a deletion.
+      [/ && !this\.#wasInterrupted/g, () => ' && false'],
       // Rights.
       [/ \$\{keyOf\(request\)\}/g, removed],
       [/version\.hash !== this\.#sent|version\?\.hash !== this\.#sent/g, always],
       [/ended >= this\.#firstRead/g, always],
     ],
-    suites: [['test/live/live-queries.test.ts']],
+    suites: [
+      ['packages/gateway-kit/test/live-query.embedded.test.ts', 'test/live/announcements.test.ts'],
+      ['test/live/live-queries.test.ts'],
+    ],
   },
   {
     name: 'entities of a subgraph',

@@ -3,6 +3,7 @@ import type { Cluster } from '../support/cluster.ts'
 import { readBlocks } from '../support/docs.ts'
 import { migrate, roleOf } from '../support/migrate.ts'
 import { run } from '../support/postgresql.ts'
+import { type FollowerResult, startFollowers } from './followers.ts'
 import { type CheckerResult, type Counts, runChecker } from './run-checker.ts'
 import { startSystem } from './start-system.ts'
 import { untilSettled } from './write.ts'
@@ -12,10 +13,15 @@ export interface CheckOptions {
   /** It also goes on until there were so many reads. */
   readonly reads: number
   readonly seed: number
+  /** How many live queries are followed. */
+  readonly followers: number
   readonly print: (line: string) => void
   /** Aborts to end the run early. */
   readonly end?: AbortSignal
 }
+
+/** Of reads, and of live queries. */
+export type SystemResult = CheckerResult & { readonly live: Omit<FollowerResult, 'problems'> }
 
 /** A part of the run: what happens before it, and while others read and write. */
 interface Part {
@@ -37,9 +43,10 @@ export async function checkSystem({
   seconds,
   reads,
   seed,
+  followers: count,
   print: printLine,
   end,
-}: CheckOptions): Promise<CheckerResult> {
+}: CheckOptions): Promise<SystemResult> {
   const started = performance.now()
   const print = (line: string) => printLine(`${((performance.now() - started) / 1_000).toFixed(0)} s: ${line}`)
   const system = await startSystem(tables)
@@ -52,6 +59,7 @@ export async function checkSystem({
   const old = holdOldTransaction(() => adminUrl)
   let backup: Cluster | undefined
   let mayFail = false
+  const followers = startFollowers({ places, tenants, count, seed, mayFail: () => mayFail })
 
   /** Lets requests fail until each process has served reads and writes again. */
   async function interrupt(what: string, work: () => Promise<void>): Promise<void> {
@@ -101,12 +109,14 @@ export async function checkSystem({
   const restore = () =>
     interrupt('the backup is restored', async () => {
       if (!backup) throw new Error('There is no backup')
+      followers.pause()
       await primary.stop('immediate')
       primary = backup
       adminUrl = backup.adminUrl
       system.retarget(backup)
       const until = performance.now() + 60_000
       await untilSettled(sql, people, { isRestored: true, mayFail: () => performance.now() < until && !end?.aborted })
+      followers.resume()
     })
 
   const move = () =>
@@ -141,7 +151,10 @@ export async function checkSystem({
   const problems: string[] = []
 
   async function runPart({ before, meanwhile }: Part, number: number): Promise<void> {
-    await before?.()
+    if (before) {
+      await before()
+      await followers.settle()
+    }
     const began = performance.now()
     const [milliseconds, least] = [(seconds * 1_000) / parts.length, reads / parts.length]
     let oldUntil = readsOfOldTransaction
@@ -176,22 +189,25 @@ export async function checkSystem({
     })
     await working
     if (error !== undefined) throw error
+    await followers.settle()
     for (const name of Object.keys(total) as (keyof Counts)[]) total[name] += result[name]
     problems.push(...result.problems)
-    print(JSON.stringify(total))
+    print(JSON.stringify({ ...total, ...followers.counts }))
   }
 
   try {
     for (const [number, part] of parts.entries())
-      if (problems.length === 0 && !end?.aborted) await runPart(part, number)
+      if (problems.length + followers.problems.length === 0 && !end?.aborted) await runPart(part, number)
   } catch (error) {
     if (!end?.aborted) throw error
   } finally {
+    await followers.end()
     await old.end()
     await system.remove()
     await backup?.remove()
   }
-  return { ...total, problems }
+  const { problems: ofFollowers, ...live } = await followers.end()
+  return { ...total, live, problems: [...problems, ...ofFollowers] }
 }
 
 /** Holds a transaction open that has a number and a snapshot. */

@@ -5,6 +5,7 @@
 export class Numbers {
   private begun = 0
   private acknowledged = 0
+  private readonly acknowledgedAt = new Map<number, number>()
   private readonly rolledBack = new Set<number>()
   private readonly gone = new Set<number>()
   /** The latest numbers that were read, by the place where they were read. */
@@ -24,7 +25,22 @@ export class Numbers {
   }
 
   acknowledge(number: number): void {
+    this.acknowledgedAt.set(number, performance.now())
     this.acknowledged = Math.max(this.acknowledged, number)
+  }
+
+  /**
+   * When the first write was acknowledged, in milliseconds, because of which `last` is no longer shown, but `shown`.
+   * Undefined if none was. What was absent can have been created and deleted again unseen.
+   */
+  acknowledgedAfter(last: number, shown: number): number | undefined {
+    let from = last
+    if (this.isGone(last)) for (let number = last; number < shown; number += 1) if (this.isGone(number)) from = number
+    for (let number = from + 1; number <= shown; number += 1) {
+      const at = this.rolledBack.has(number) ? undefined : this.acknowledgedAt.get(number)
+      if (at !== undefined) return at
+    }
+    return undefined
   }
 
   rollBack(number: number): void {

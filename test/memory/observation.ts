@@ -3,10 +3,12 @@ import {
   contactOf,
   displayNameOf,
   emailOf,
+  jobIdOf,
   nameOf,
+  numbersOf,
   type Person,
   phoneOf,
-  rowsOf,
+  progressOf,
   type Tenant,
   type Viewer,
 } from './people.ts'
@@ -30,16 +32,21 @@ export class Observation {
    * some of the scopes takes several statements.
    */
   isTorn = false
+  /** The numbers that were shown. Of what was absent, the earliest that its deletion can have. */
+  readonly shown = new Map<Numbers, number>()
   private readonly floors = new Map<Numbers, number>()
   private readonly viewer: Viewer
   private readonly place: string | undefined
 
-  /** @param place where all reads see the same: later reads must not show less than earlier ones */
-  constructor(viewer: Viewer, place: string | undefined) {
+  /**
+   * @param place where all reads see the same: later reads must not show less than earlier ones
+   * @param floorOf the earliest number that the read may show
+   */
+  constructor(viewer: Viewer, place: string | undefined, floorOf = (numbers: Numbers) => numbers.floor(place)) {
     this.viewer = viewer
     this.place = place
     for (const person of this.visible())
-      for (const numbers of rowsOf(person).user) this.floors.set(numbers, numbers.floor(place))
+      for (const numbers of numbersOf(person)) this.floors.set(numbers, floorOf(numbers))
   }
 
   /** The people that the viewer may see. */
@@ -70,12 +77,15 @@ export class Observation {
   presence(what: string, numbers: Numbers, isPresent: boolean): void {
     const floor = this.floorOf(numbers)
     const may = isPresent ? numbers.mayBePresent(floor) : numbers.mayBeAbsent(floor)
+    const gone = numbers.candidates(floor).find((number) => numbers.isGone(number))
+    if (!isPresent && gone !== undefined) this.shown.set(numbers, gone)
     if (!may) this.report('stale', `${what} is ${isPresent ? 'present' : 'absent'}: ${numbers.describe(floor)}`)
   }
 
   /** Checks a number that is shown. */
   number(what: string, numbers: Numbers, number: number): void {
     const floor = this.floorOf(numbers)
+    this.shown.set(numbers, number)
     if (numbers.mayBe(number, floor)) numbers.see(number, this.place)
     else this.report(number < floor ? 'stale' : 'wrong', `${what} has ${number}: ${numbers.describe(floor)}`)
   }
@@ -162,8 +172,26 @@ export class Observation {
     if (totalCount !== undefined) this.count(level, totalCount)
   }
 
+  /** Checks the jobs of the tenant, and their number, which is counted by a statement of its own. */
+  jobs(rows: Json, totalCount: unknown): void {
+    const found = new Map<unknown, Json>(rows.map((row: Json) => [row.id, row]))
+    if (found.size !== rows.length) this.wrong('a job is shown twice')
+    for (const person of this.visible()) {
+      const id = jobIdOf(person)
+      const row = found.get(id)
+      this.presence(id, person.job, row !== undefined)
+      if (!row) continue
+      found.delete(id)
+      const number = Math.round(row.progress * 1_000_000)
+      if (row.progress === progressOf(number)) this.number(`the progress of ${id}`, person.job, number)
+      else this.wrong(`the progress of ${id} is ${row.progress}`)
+    }
+    for (const id of found.keys()) this.wrong(`${id} is shown`)
+    this.count('job', totalCount)
+  }
+
   /** Checks how many rows there are. */
-  count(level: 'user' | 'account' | 'profile', count: unknown): void {
+  count(level: 'user' | 'account' | 'profile' | 'job', count: unknown): void {
     const all = this.visible().map((person) => person[level === 'user' ? 'name' : level])
     const least = all.filter((numbers) => !numbers.mayBeAbsent(this.floorOf(numbers))).length
     const most = all.filter((numbers) => numbers.mayBePresent(this.floorOf(numbers))).length

@@ -24,6 +24,8 @@ export interface Person {
   readonly profile: Numbers
   /** `email_record.value` */
   readonly email: Numbers
+  /** `job.progress` of a job of its own, which belongs to no user. */
+  readonly job: Numbers
 }
 
 export interface Tenant {
@@ -44,6 +46,9 @@ export interface Viewer {
   /** The user to whom a token is bound. */
   readonly boundTo?: Person
 }
+
+/** All values of a person. */
+export const numbersOf = (person: Person) => [...rowsOf(person).user, person.job]
 
 /** The fields of a person that are rows, those below first. */
 export const rowsOf = ({ email, profile, account, contact, name }: Person) => ({
@@ -72,6 +77,8 @@ export const displayNameOf = ({ tenant, accountId }: Person, number: number) =>
 export const contactOf = ({ tenant, userId }: Person, number: number) =>
   `${userId}-${number % 3}@${tenant.mark}.example`
 export const phoneOf = ({ tenant, userId }: Person, number: number) => `${tenant.mark} ${userId} ${number}`
+export const jobIdOf = ({ userId }: Person) => userId.replace('usr', 'job')
+export const progressOf = (number: number) => number / 1_000_000
 export const emailOf = ({ tenant, profileId }: Person, number: number) =>
   `${profileId}-${number}@${tenant.mark}.example`
 
@@ -140,7 +147,8 @@ export async function createTenants(
     const viewers: Viewer[] = []
     const tenant = { tenantAppId, mark, people: list, viewers, writingKey: await keyOf('writes', scopes) }
     for (let index = 1; index <= people; index += 1) {
-      const [name, contact, account, profile, email] = [1, 2, 3, 4, 5].map(() => new Numbers()) as [
+      const [name, contact, account, profile, email, job] = [1, 2, 3, 4, 5, 6].map(() => new Numbers()) as [
+        Numbers,
         Numbers,
         Numbers,
         Numbers,
@@ -156,6 +164,7 @@ export async function createTenants(
         account,
         profile,
         email,
+        job,
       })
     }
     for (const person of list) {

@@ -58,11 +58,14 @@ export async function runChecker(options: CheckerOptions): Promise<CheckerResult
   const problems: string[] = []
   const clients = places.map(({ address }) => createClient(address, options.readers + options.writers))
   const isOver = () => options.isOver(counts) || problems.length >= maxProblems
+  /** The number of reads when requests could last fail. */
+  let faultAt = -1
   let waiting: { readonly at: number; readonly resolve: () => void }[] = []
 
   /** Continues the writers that wait for so many reads, or all of them at the end. */
   function wake(): void {
     const isEnd = isOver()
+    if (mayFail()) faultAt = counts.reads
     const due = waiting.filter(({ at }) => isEnd || at <= counts.reads)
     if (due.length === 0) return
     waiting = waiting.filter((one) => !due.includes(one))
@@ -145,11 +148,13 @@ export async function runChecker(options: CheckerOptions): Promise<CheckerResult
     while (!isOver()) {
       await means.untilReads(2 * readsPerWrite)
       if (isOver()) break
+      const begunAt = counts.reads
       try {
         await write(means, own)
         counts.writes += 1
       } catch (error) {
-        if (!mayFail()) throw error
+        // A transaction that stays open fails with its next statement.
+        if (!mayFail() && faultAt < begunAt) throw error
         counts.failed += 1
         await untilSettled(sql, own, { mayFail })
       }

@@ -163,6 +163,49 @@ const byEmail: Shape = (viewer, person, random) => {
   )(viewer, person, random)
 }
 
+/** Some users of a filter, in an order of two fields. Names begin with the ids. */
+const sorted: Shape = query(
+  `query Sorted { users(first: 20, filter: { nameContains: "name" },
+    orderBy: { field: CREATED_AT, direction: DESC }, thenBy: [{ field: NAME, direction: DESC }]) {
+    nodes { id name accounts { id displayName } } totalCount } }`,
+  (observation, { users }) => {
+    observation.list('user', users.nodes, users.totalCount)
+    const ids = users.nodes.map(({ id }: Json) => id)
+    if (String(ids.toSorted().reverse()) !== String(ids)) observation.wrong(`the order is ${ids}`)
+  },
+)
+
+const byFollowers: Shape = query(
+  `query ByFollowers { searchProfiles(first: 20, filter: { followersMin: 0 },
+    orderBy: { field: FOLLOWERS_COUNT, direction: DESC }) { nodes { id followersCount account { displayName } } } }`,
+  (observation, { searchProfiles: { nodes } }) => {
+    observation.list('profile', nodes)
+    const counts = nodes.map(({ followersCount }: Json) => Number(followersCount))
+    if (String(counts.toSorted((one: number, other: number) => other - one)) !== String(counts))
+      observation.wrong(`the order is ${counts}`)
+  },
+)
+
+/** Users by ids, which are those of accounts too. */
+const manyNodes: Shape = (viewer, person, random) =>
+  query(
+    'query Nodes($ids: [ID!]!) { nodes(ids: $ids) { __typename id ... on User { name accounts { id displayName } } } }',
+    (observation, { nodes }) => {
+      for (const [index, one] of some(person).entries())
+        if (nodes[index] == null || nodes[index].__typename === 'User')
+          checkOne(viewer, one, observation, 'user', nodes[index])
+    },
+    () => ({ ids: some(person).map(({ userId }) => userId) }),
+  )(viewer, person, random)
+
+/** A token of a user sees no jobs, so a key of the tenant reads them. */
+const jobs: Shape = ({ tenant, boundTo, ...viewer }, person, random) => {
+  const [key] = tenant.viewers
+  return query('query Jobs { jobs(first: 20) { nodes { id progress } totalCount } }', (observation, data) =>
+    observation.jobs(data.jobs.nodes, data.jobs.totalCount),
+  )(boundTo && key ? key : { tenant, ...viewer }, person, random)
+}
+
 /** All shapes. The first ones read one user, and the others lists and counts. */
 export const shapes: readonly Shape[] = [
   byId('Tree', false),
@@ -177,7 +220,11 @@ export const shapes: readonly Shape[] = [
   ),
   profiles,
   node,
+  manyNodes,
   byEmail,
+  sorted,
+  byFollowers,
+  jobs,
   // Reads of one model.
   (viewer, person, random) =>
     query(

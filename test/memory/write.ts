@@ -2,7 +2,18 @@ import type { Random } from '../../src/domain/resource.ts'
 import type { Client, Reply } from './client.ts'
 import type { DirectSql, Query } from './direct-sql.ts'
 import type { Numbers } from './numbers.ts'
-import { contactOf, displayNameOf, emailOf, insertRows, nameOf, type Person, phoneOf, rowsOf } from './people.ts'
+import {
+  contactOf,
+  displayNameOf,
+  emailOf,
+  insertRows,
+  jobIdOf,
+  nameOf,
+  type Person,
+  phoneOf,
+  progressOf,
+  rowsOf,
+} from './people.ts'
 
 /** What a writer writes with. */
 export interface Means {
@@ -188,6 +199,26 @@ const deleteBySql =
       return 'commit'
     })
 
+/** A new job, its progress, or its removal, of which the log has no event. */
+const jobBySql: Write = async ({ sql, random }, person) => {
+  const { tenant, job } = person
+  const key = [tenant.tenantAppId, jobIdOf(person)] as const
+  const isRemoved = random.below(3) === 0
+  const number = isRemoved ? job.beginDeletion() : job.begin()
+  await sql.transact(async (query) => {
+    if (isRemoved) await query('DELETE FROM job WHERE tenant_app_id = $1 AND id = $2', key)
+    else
+      await query(
+        `INSERT INTO job (tenant_app_id, id, job_type, status, progress, updated_at)
+         VALUES ($1, $2, 'fetch_content', 'SUCCEEDED', $3, now())
+         ON CONFLICT (tenant_app_id, id) DO UPDATE SET progress = excluded.progress`,
+        [...key, progressOf(number)],
+      )
+    return 'commit'
+  })
+  job.acknowledge(number)
+}
+
 const writes: readonly Write[] = [
   nameByGraphQL,
   nameByRest,
@@ -197,6 +228,7 @@ const writes: readonly Write[] = [
   emailsByGraphQL,
   ...Array<Write>(6).fill(oneBySql),
   ...Array<Write>(3).fill(severalBySql),
+  ...Array<Write>(3).fill(jobBySql),
   deletion('user', (means, person) => mutate(means, person, 'deleteUser', { id: person.userId })),
   deletion('user', async ({ client }, { tenant, userId }) =>
     confirm(await client().send(tenant.writingKey, 'DELETE', `/users/${userId}`)),
@@ -242,12 +274,17 @@ async function settle(sql: DirectSql, people: readonly Person[], isRestored: boo
          WHERE u.tenant_app_id = $1 AND u.id = $2`,
         [tenant.tenantAppId, userId],
       )
+      const [jobRow] = await query(
+        'SELECT round(progress * 1000000)::text AS number FROM job WHERE tenant_app_id = $1 AND id = $2',
+        [tenant.tenantAppId, jobIdOf(person)],
+      )
       const values = {
         name: row?.['name'],
         contact: row?.['phone'],
         account: row?.['display_name'],
         profile: row?.['followers'],
         email: row?.['value'],
+        job: jobRow?.['number'],
       }
       for (const [field, value] of Object.entries(values)) {
         const digits = /(\d+)(?:@.*)?$/.exec(String(value ?? ''))?.[1]

@@ -15,15 +15,10 @@ export type Start = () => Promise<string | undefined>
 /** The attempts of a connection that has lasted for this long are forgotten. */
 const stableMilliseconds = 5_000
 
-/** Creates the subscriptions of a client. */
-export function createSubscribe(connection: Connection): Subscribe {
-  const { waits, readToken } = connection
-  // Node 20 has no WebSocket.
-  const isStream = connection.transport === 'stream' || typeof WebSocket === 'undefined'
+/** Returns the function that loads what sends subscriptions. Most pages have none. */
+function createLoader(connection: Connection, isStream: boolean): () => Promise<Transport> {
   let loaded: Promise<Transport> | undefined
-
-  /** Loads what sends subscriptions. Most pages have none. */
-  async function load(): Promise<Transport> {
+  return async () => {
     loaded ??= isStream
       ? import('./streams.ts').then(({ createStreams }) => createStreams(connection))
       : import('./socket.ts').then(({ createSocket }) => createSocket(connection))
@@ -35,6 +30,14 @@ export function createSubscribe(connection: Connection): Subscribe {
       throw new TypeError(String(error), { cause: error })
     }
   }
+}
+
+/** Creates the subscriptions of a client. */
+export function createSubscribe(connection: Connection): Subscribe {
+  const { waits, readToken } = connection
+  // Node 20 has no WebSocket.
+  const isStream = connection.transport === 'stream' || typeof WebSocket === 'undefined'
+  const load = createLoader(connection, isStream)
 
   return (request, sink, start) => {
     const stopped = new AbortController()

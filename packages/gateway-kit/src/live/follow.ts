@@ -60,9 +60,9 @@ export function createEvaluate(
 ) {
   return async (followed: OperationRequest): Promise<Evaluation> => {
     const { operation, variables, context } = followed
-    const { viewer, log, client } = context
-    const { requestId } = followed.statements
-    const statements = { statements: 0, ...(requestId !== undefined && { requestId }) }
+    const { viewer, log, client, trace } = context
+    const { requestId, observe } = followed.statements
+    const statements = { statements: 0, observe, ...(requestId !== undefined && { requestId }) }
     const held = new Held()
     let isLast = false
     const end = () => {
@@ -71,7 +71,7 @@ export function createEvaluate(
     const request: OperationRequest = {
       operation,
       variables,
-      context: { ...createContext(services, { viewer, log, client, statements }), live: { end } },
+      context: { ...createContext(services, { viewer, log, client, trace, statements }), live: { end } },
       statements,
       held,
       bodyLength: 0,

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { createAlarm, GatewayError } from '@fusion-gateway/base'
 import type { ExecutionResult } from 'graphql'
 import { lengthOf } from '../operation/admit.ts'
+import { Interruption } from '../subscription-values.ts'
 
 /** A result of a live query. */
 export interface Version {
@@ -52,6 +53,7 @@ export class LiveQuery<Follower extends LiveFollower> {
   ended = 0
   #isOutdated = true
   #isRunning = false
+  #wasInterrupted = false
   readonly #alarm = createAlarm()
   readonly #throttle: number
   readonly #evaluate: (follower: Follower) => Promise<Evaluation>
@@ -119,12 +121,18 @@ export class LiveQuery<Follower extends LiveFollower> {
       const { result, isLast, rest } = await this.#evaluate(payer)
       this.#show(result, isLast, payer)
       this.ended = this.begun
+      this.#wasInterrupted = false
       return rest
     } catch (error) {
       this.#isOutdated = true
       // Those who wait for the first result are told at once.
       const wait = this.version && waitOf(error)
       if (wait !== undefined) return wait
+      // A row can have been deleted between two statements of the read. Then the next read succeeds.
+      if (error instanceof Interruption && !this.#wasInterrupted) {
+        this.#wasInterrupted = true
+        return 0
+      }
       // The client that pays may have gone: then another one pays.
       if (this.followers.has(payer)) this.fail(error)
       return 0

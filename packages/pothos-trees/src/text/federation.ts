@@ -91,9 +91,12 @@ function costDirectives(field: GraphQLField<unknown, unknown>, parent: GraphQLOb
   if (!isPage && (pageType.test(parent.name) || !isObjectList(field))) return weight
   const length = typeof cost?.length === 'number' ? cost.length : rowsOfParent
   const sized = isPage ? Object.values(type.getFields()).filter(isObjectList) : []
-  const slicing = ['first', 'last'].filter((name) => field.args.some((arg) => arg.name === name))
+  const pageSizes = field.args.filter(({ name }) => name === 'first' || name === 'last')
+  const slicing = pageSizes.map(({ name }) => name)
+  // With a default there is always a size.
+  const isKnown = pageSizes.some(({ defaultValue }) => defaultValue !== undefined)
   const size = [
-    `assumedSize: ${isPage ? defaultPageSize : length}`,
+    ...(isKnown ? [] : [`assumedSize: ${isPage ? defaultPageSize : length}`]),
     ...(isPage ? [`sizedFields: ${JSON.stringify(sized.map(({ name }) => name))}`] : []),
     ...(slicing.length > 0 ? [`slicingArguments: ${JSON.stringify(slicing)}`, 'requireOneSlicingArgument: false'] : []),
   ]
