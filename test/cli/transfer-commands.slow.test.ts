@@ -181,6 +181,8 @@ describe('export and import on the command line', () => {
       email: 'e@x',
       phone: null,
       accounts: [],
+      external_id: null,
+      metadata: null,
     }))
     const text = users.map((user) => `${JSON.stringify(user)}\n`).join('')
     const entry = path.resolve(import.meta.dirname, '../../src/cli.ts')

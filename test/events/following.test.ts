@@ -241,3 +241,17 @@ describe('a live object', () => {
     stream.close()
   })
 })
+
+it('the feed calls back a function that watches twice, when one of the two has stopped', async () => {
+  const { watch } = app.services.events
+  let called = () => {}
+  const callBack = () => called()
+  const stops = [await watch(callBack), await watch(callBack)]
+  stops[0]?.()
+  const isCalled = new Promise<void>((resolve) => {
+    called = resolve
+  })
+  await make.user()
+  await isCalled
+  stops[1]?.()
+})

@@ -161,7 +161,7 @@ describe.skipIf(!canCreateClusters)('a follower of the event log', () => {
   })
 
   it.each(Object.entries(transports))(
-    'that is a live list breaks off over %s when its page cannot be read',
+    'that is a live query breaks off over %s when it cannot be read',
     async (_, start) => {
       let isGated = false
       const asked = Promise.withResolvers<void>()
@@ -172,9 +172,9 @@ describe.skipIf(!canCreateClusters)('a follower of the event log', () => {
         return unlimited.reserve(...request)
       }
       const { proxy, gateway } = await listenThroughProxy({ rateLimit: { ...unlimited, reserve } })
-      const list = 'subscription { users(first: 1, orderBy: { field: CREATED_AT, direction: DESC }) { order } }'
+      const list = 'query @live { users(first: 1, orderBy: { field: CREATED_AT, direction: DESC }) { nodes { id } } }'
       const { until, ending } = await start(gateway.address, key, list)
-      await until('"order"')
+      await until('"nodes"')
       isGated = true
       const id = `usr_unread_${performance.now()}`
       await insert(cluster, id)

@@ -124,8 +124,8 @@ export function restRequest(choices: Choices, operation: RestOperation, sender: 
   const sent = hasBody ? choose(body ?? {}) : undefined
   // Two lists, in the body and in the query, are rarely the same.
   isPromised &&= !(hasBody && body && hasList)
-  // The rules of URLs are no pattern, and an earlier job may have the key.
-  isPromised &&= !Object.keys(sent ?? {}).some((name) => /url$|^idempotency_key$/.test(name))
+  // The rules of URLs are no pattern, and an earlier job may have the key, or another user the external id.
+  isPromised &&= !Object.keys(sent ?? {}).some((name) => /url$|^idempotency_key$|^external_id$/.test(name))
   const payload = sent === undefined ? undefined : JSON.stringify(sent)
   const isBroken = hasBody && choices.rarely()
   const type = choices.rarely() ? choices.pick(['text/plain', '']) : 'application/json'

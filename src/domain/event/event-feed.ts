@@ -85,7 +85,7 @@ export function createEventFeed({ log, driver, queue, onStall, onRead = () => un
   const maxPause = driver.isShared ? pollMilliseconds.shared : pollMilliseconds.own
   const tails = new Map<string, TenantTail>()
   const followers = new Set<Follower>()
-  const watchers = new Map<() => void, Watch>()
+  const watchers = new Set<{ readonly call: () => void; readonly after: Watch }>()
   const closing = new AbortController()
   const announcements = createAnnouncements(driver, closing.signal)
   let reading: Promise<void> | undefined
@@ -114,7 +114,7 @@ export function createEventFeed({ log, driver, queue, onStall, onRead = () => un
         const complete = horizons.map((horizon) => horizon.complete).join(' ')
         // Transactions that did not announce their events may have ended. Those on other servers announce none here.
         const isNew = isAnnounced || complete !== completeBefore || driver.isDistributed?.()
-        for (const [call, after] of watchers) if (isNew || after === 'reads') call()
+        for (const { call, after } of watchers) if (isNew || after === 'reads') call()
         completeBefore = complete
       } catch (error) {
         onError(error)
@@ -176,9 +176,11 @@ export function createEventFeed({ log, driver, queue, onStall, onRead = () => un
      */
     async watch(callBack: () => void, after: Watch = 'events'): Promise<() => void> {
       await announcements.listen()
-      watchers.set(callBack, after)
+      // The same function can be called for several who watch, of whom one stops.
+      const watcher = { call: callBack, after }
+      watchers.add(watcher)
       reading ??= read()
-      return () => void watchers.delete(callBack)
+      return () => void watchers.delete(watcher)
     },
 
     async close(): Promise<void> {

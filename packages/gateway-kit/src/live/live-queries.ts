@@ -41,6 +41,8 @@ type Query = LiveQuery<Follower>
 /** A query that somebody follows, and the memory of its tenant, which has the position in the log. */
 interface Followed {
   readonly query: Query
+  /** Resolves when what is announced is heard. */
+  readonly listening: Promise<unknown> | undefined
   readonly tenant: TenantMemory
 }
 
@@ -65,12 +67,7 @@ export function createLiveQueries({ memory, changeLog, admissions, evaluate }: L
         listening.end()
       },
     )
-    // What was announced before it listened is not known.
-    listening.begun?.then(
-      () => query.outdate(),
-      (error: unknown) => query.fail(error),
-    )
-    const followed = { query, tenant: log.memory }
+    const followed = { query, listening: listening.begun, tenant: log.memory }
     queries.set(key, followed)
     return followed
   }
@@ -90,11 +87,12 @@ export function createLiveQueries({ memory, changeLog, admissions, evaluate }: L
         followed.onEnd()
       }
       const key = `${request.context.viewer.tenantAppId} ${live.throttle} ${keyOf(request)}`
-      const { query, tenant } = queries.get(key) ?? start(key, followed)
+      const { query, listening, tenant } = queries.get(key) ?? start(key, followed)
       const follower = new Follower(query, { ...followed, onEnd }, admissions)
       try {
         const ofBody = pointsOfLength(request.bodyLength)
         if (ofBody > 0) await admissions.spend(request, ofBody)
+        await listening
         // Then everything that was written before is known.
         await memory.check(request, tenant).catch(() => query.outdate())
         await follower.begin()
@@ -198,6 +196,10 @@ function createWatching(memory: LiveQueriesOptions['memory'], { live }: ChangeLo
         const told = listeners.get(tenantAppId) ?? new Set()
         listeners.set(tenantAppId, told.add(tell))
         listening ??= live.listen(onChange)
+        listening.catch(() => {
+          // The next query tries again.
+          listening = undefined
+        })
         begun.push(listening)
         ends.push(() => {
           told.delete(tell)
