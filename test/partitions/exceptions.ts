@@ -51,6 +51,16 @@ export const exceptions: readonly Exception[] = [
       'It reads the partition of each tenant that is followed, and hands each event to the followers of its tenant.',
   },
   {
+    name: 'which tables have rows, before their statistics are gathered',
+    matches: /^SELECT \(SELECT true FROM public\./,
+    reason: 'Commands of the operator ask it after an import. It returns true or nothing for each table.',
+  },
+  {
+    name: 'the search for tenants in whose logs live queries have to look',
+    matches: /FROM event_position\(\) AS position LEFT JOIN/,
+    reason: 'It reads the partition of each tenant that is followed, and returns names of tenants.',
+  },
+  {
     name: "a worker's check for jobs that were cancelled, or whose tenant was suspended",
     matches: /FROM job\s+WHERE tenant_app_id = ANY .*status = 'CANCELLED'/s,
     reason:

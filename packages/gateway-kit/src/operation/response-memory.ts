@@ -120,12 +120,12 @@ export function createResponseMemory(options: ResponseMemoryOptions) {
     /** Follows changes of the rows of a tenant, which `check` finds. Returns what ends it. */
     follow(tenantAppId: string, reader: Reader): { readonly memory: TenantMemory; end(): void } {
       const memory = memoryOf(tenantAppId)
-      memory.readers.add(reader)
+      memory.addReader(reader)
       memory.followers += 1
       return {
         memory,
         end() {
-          if (memory.readers.delete(reader)) memory.followers -= 1
+          if (memory.removeReader(reader)) memory.followers -= 1
         },
       }
     },

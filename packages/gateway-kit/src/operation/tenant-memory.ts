@@ -65,6 +65,8 @@ export class TenantMemory {
   /** The least recently requested first. */
   readonly entries = new Map<string, Entry>()
   readonly readers = new Set<Reader>()
+  /** The same, by what they start from, as the index of the entries. */
+  readonly #readersBy = new Map<string, Set<Reader>>()
   /** How many of the readers stay. */
   followers = 0
   bytes = 0
@@ -122,11 +124,11 @@ export class TenantMemory {
         isOutdated = true
       },
     }
-    this.readers.add(reader)
+    this.addReader(reader)
     return {
       response: undefined,
       keep: (response) => (isOutdated ? unkept(response) : this.#keep(entry, response)),
-      release: () => this.readers.delete(reader),
+      release: () => this.removeReader(reader),
     }
   }
 
@@ -180,10 +182,27 @@ export class TenantMemory {
         this.#room.metrics.invalidations.inc()
       }
     }
-    for (const reader of this.readers) if (concerns(reader)) reader.outdate()
     for (const [model, ids] of changed) {
-      for (const key of [model, ...ids]) forgetOutdated(this.#index.get(key))
+      for (const key of [model, ...ids]) {
+        forgetOutdated(this.#index.get(key))
+        for (const reader of this.#readersBy.get(key) ?? []) if (concerns(reader)) reader.outdate()
+      }
     }
+  }
+
+  addReader(reader: Reader): void {
+    this.readers.add(reader)
+    for (const key of indexKeys(reader)) this.#readersBy.set(key, (this.#readersBy.get(key) ?? new Set()).add(reader))
+  }
+
+  /** Returns whether it was there. */
+  removeReader(reader: Reader): boolean {
+    for (const key of indexKeys(reader)) {
+      const readers = this.#readersBy.get(key)
+      readers?.delete(reader)
+      if (readers?.size === 0) this.#readersBy.delete(key)
+    }
+    return this.readers.delete(reader)
   }
 
   forgetAll(): void {
