@@ -142,7 +142,7 @@ const groups: readonly Group[] = [
       [/this\.#isOutdated = false/g, () => 'void 0'],
       // What is noted while a read runs, or before announcements are heard.
       [/await this\.#evaluate\(payer\)/g, (found) => `${found}; this.#isOutdated = false`],
-      [/(?<=listening\.begun\?\.then\(\s+)\(\) => query\.outdate\(\)/g, () => '() => undefined'],
+      [/await listening$/gm, () => 'void listening'],
       [/(?<=\.\.\.origin, outdate: )\(\) => query\.outdate\(\)/g, () => '() => undefined'],
       [/this\.#isOutdated \? this\.begun \+ 1 : this\.begun/g, () => 'this.begun'],
       [/version\?\.hash === found && version\.isLast === isLast/g, never],

@@ -263,12 +263,27 @@ async function applyMigration(session: Session, name: string, script: string): P
       await runConcurrent({ runScript: run }, sql, script)
       await run(finish)
     } else if (apply) await apply(session, script, finish)
-    else await run(`${script};\n${finishAt('clock_timestamp()')}`)
+    else await runDespiteDeadlocks(run, `${script};\n${finishAt('clock_timestamp()')}`)
   } catch (error) {
     const message = failureOf(name, script, error)
     // The session may be lost.
     await sql.execute(recordFailure, [id, message]).catch(() => undefined)
     throw new OperatorError(message, { cause: error })
+  }
+}
+
+const maxDeadlocks = 3
+
+/** Runs a script again that was the victim of a deadlock with requests of gateways: it changed nothing. */
+async function runDespiteDeadlocks(run: Session['run'], script: string): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await run(script)
+      return
+    } catch (error) {
+      const isDeadlock = (error as { readonly code?: unknown }).code === '40P01'
+      if (!isDeadlock || attempt > maxDeadlocks) throw error
+    }
   }
 }
 
