@@ -89,7 +89,7 @@ type Predicates<Row> = Readonly<Record<string, (row: Row, value: never, people: 
 
 /** `countryIsNull` for each of the fields. */
 function nullPredicates<Row extends object>(fields: readonly string[]): Predicates<Row> {
-  const isNull = (field: string) => (row: Row, value: boolean) => (row[field as keyof Row] === null) === value
+  const isNull = (field: string) => (row: Row, value: boolean) => ((row[field as keyof Row] ?? null) === null) === value
   return Object.fromEntries(fields.map((field) => [`${field}IsNull`, isNull(field)])) as Predicates<Row>
 }
 
@@ -107,7 +107,9 @@ const predicates: { readonly [K in Kind]: Predicates<People[K][number]> } = {
     createdBefore: ({ createdAt }, time: Date) => createdAt < time,
     updatedAfter: ({ updatedAt }, time: Date) => updatedAt > time,
     updatedBefore: ({ updatedAt }, time: Date) => updatedAt < time,
-    ...nullPredicates(['phone']),
+    // No user of the world has one.
+    externalIds: () => false,
+    ...nullPredicates(['phone', 'externalId', 'metadata']),
     hasAccounts: ({ id }, value: boolean, { Account }) => Account.some(({ userId }) => userId === id) === value,
     account: ({ id }, filter: Filter, people) =>
       people.Account.some((row) => row.userId === id && isSelected(people, 'Account', row, filter)),

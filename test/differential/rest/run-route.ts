@@ -57,6 +57,9 @@ function requestById({ other }: World, { pick }: Random, url: string): Request {
   return { url: url.replace(':id', encodeURIComponent(id)), variables: { id } }
 }
 
+/** The reference has no rows of days: test/history compares this route. */
+const ofHistory = '/accounts/:id/profile/history'
+
 /**
  * Sends a random request to a random route that reads, and compares the response with that of the route's operation on
  * /graphql, and this one with the reference.
@@ -65,7 +68,7 @@ function requestById({ other }: World, { pick }: Random, url: string): Request {
  */
 export async function runRoute(world: World, random: Random): Promise<string | undefined> {
   const { app, schema, readers, other } = world
-  const route = random.pick(routes.filter(({ method }) => method === 'GET'))
+  const route = random.pick(routes.filter(({ method, url }) => method === 'GET' && url !== ofHistory))
   const request = requests[route.url]
   if (!request) throw new Error(`GET ${route.url} has no requests in this test`)
   const { url, variables } = request(world, random, route.url)
