@@ -90,7 +90,9 @@ export function usePages<Data, Variables extends PageVariables, Row extends Node
 
   function show(from: number, to: number): void {
     const { nodes, offset, hasMore } = rows
-    if (!data || (from >= offset && (!hasMore || to + margin <= offset + nodes.length))) return
+    const isShown = from >= offset && (!hasMore || to + margin <= offset + nodes.length)
+    // While the next window is read, who goes back keeps the rows that are shown.
+    if (data ? isShown : from >= at * window.step) return
     const next = Math.min(Math.max(0, Math.floor((from - margin) / window.step)), at + 1)
     if (next !== at || first < window.size) moveTo({ key, at: first < window.size ? at : next, first: window.size })
   }
