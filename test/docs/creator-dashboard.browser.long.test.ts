@@ -504,6 +504,7 @@ describe.skipIf(executablePath === undefined)('the creator dashboard', () => {
     expect(assets).toHaveLength(2)
     for (const asset of assets) {
       const sizes: number[] = []
+      const texts = new Set<string>()
       for (const [accepted, encoding] of [
         ['identity', null],
         ['gzip', 'gzip'],
@@ -513,7 +514,9 @@ describe.skipIf(executablePath === undefined)('the creator dashboard', () => {
         expect(response.headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
         expect(response.headers.get('content-encoding')).toBe(encoding)
         sizes.push(Number(response.headers.get('content-length')))
+        texts.add(await response.text())
       }
+      expect(texts.size).toBe(1)
       const [plain = 0, gzip = 0, brotli = 0] = sizes
       expect(plain).toBeGreaterThan(3 * gzip)
       expect(gzip).toBeGreaterThan(brotli)

@@ -1,7 +1,8 @@
 import { type Client, createClient } from 'graphql-ws/client'
 import { type FieldError, RequestError } from './errors.ts'
 import type { Result } from './request.ts'
-import { type Connection, maxSilenceMilliseconds, type Transport } from './transport.ts'
+import type { Connection, Transport } from './transport.ts'
+import { maxSilenceMilliseconds } from './waits.ts'
 
 /** One WebSocket for all subscriptions. A browser sends no headers with it: the credential is in its first message. */
 export function createSocket({ url, readToken, headersOf, stay }: Connection): Transport {

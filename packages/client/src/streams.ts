@@ -1,7 +1,8 @@
 import { createClient } from 'graphql-sse'
 import { type FieldError, RequestError } from './errors.ts'
 import type { Result } from './request.ts'
-import { type Connection, maxSilenceMilliseconds, type Transport } from './transport.ts'
+import type { Connection, Transport } from './transport.ts'
+import { maxSilenceMilliseconds } from './waits.ts'
 
 /** A connection for each subscription. */
 export function createStreams({ url, fetch }: Connection): Transport {

@@ -27,8 +27,3 @@ export interface Connection {
   /** Ends with the person who is signed in. */
   stay(): AbortSignal
 }
-
-/**
- * The gateway sends something every 12 seconds: a connection that is silent is dead, as after the sleep of a device.
- */
-export const maxSilenceMilliseconds = 30_000

@@ -6,6 +6,11 @@ export type WaitReason = 'offline' | 'unavailable' | 'limited'
 
 const maxBackoffSeconds = 30
 
+/**
+ * The gateway sends something every 12 seconds: a connection that is silent is dead, as after the sleep of a device.
+ */
+export const maxSilenceMilliseconds = 30_000
+
 /** The waiting requests of a client. */
 export type Waits = ReturnType<typeof createWaits>
 
