@@ -1,3 +1,5 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database, JobStatus } from '@fusion-gateway/database'
@@ -99,6 +101,7 @@ describe.skipIf(!canCreateClusters)('every job ends exactly once', () => {
     const concurrency = 20
     const env = { DATABASE_URL: cluster.url, LOG_LEVEL: 'info' }
     const args = ['work', '--handlers', handlersFile, '--concurrency', String(concurrency), '--lease', '1']
+    const held = path.join(tmpdir(), `fusion-held-${process.pid}`)
     const start = () => startCommand(args, env, 'working')
     const countRunning = () => database.prisma.job.count({ where: { jobType: 'count_up', status: 'RUNNING' } })
     // They start before there are jobs: on a slow machine one would finish all jobs while another starts.
@@ -111,11 +114,15 @@ describe.skipIf(!canCreateClusters)('every job ends exactly once', () => {
       intervalMilliseconds: 200,
     })
     await database.prisma.$executeRaw`
-      INSERT INTO job (tenant_app_id, id, job_type, max_attempts, run_at, updated_at)
-      SELECT ${tenantAppId}, 'job_killed_' || number, 'count_up', 20, now(), now() FROM generate_series(1, ${count}::int) AS number`
+      INSERT INTO job (tenant_app_id, id, job_type, payload, max_attempts, run_at, updated_at)
+      SELECT ${tenantAppId}, 'job_killed_' || number, 'count_up', json_build_object('until', ${held}::text), 20, now(), now()
+      FROM generate_series(1, ${count}::int) AS number`
     for (const [killed, victim] of victims.entries()) {
-      // The worker is killed while it holds jobs: all others hold at most these.
+      // Jobs do not end, so that the worker certainly holds some when it is killed: all others hold at most these.
+      writeFileSync(held, '')
       while ((await countRunning()) <= concurrency * (victims.length - killed)) await sleep(5)
+      // They end while it is killed.
+      rmSync(held)
       await victim.stop('SIGKILL')
     }
     expect(await database.prisma.job.count({ where: { jobType: 'count_up', status: 'PENDING' } })).toBeGreaterThan(0)
