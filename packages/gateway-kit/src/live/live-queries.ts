@@ -9,8 +9,7 @@ import { type createResponseMemory, keyOf, originOf } from '../operation/respons
 import type { TenantMemory } from '../operation/tenant-memory.ts'
 import { Interruption, type SubscriptionValues } from '../subscription-values.ts'
 import type { Live } from './directive.ts'
-import { type Evaluation, type LiveFollower, LiveQuery, type Version, waitOf } from './live-query.ts'
-import { patchOf } from './patch.ts'
+import { type Evaluation, type LiveFollower, LiveQuery, maxWait, type Version, waitOf } from './live-query.ts'
 
 // Live queries (docs/live.md). A query is read again when the log of its tenant, or an announcement, has a change of
 // what it depends on. The log is read after each notice that something was written, from the position of the last time,
@@ -242,6 +241,7 @@ interface Message {
 /** A client that follows a live query, and gets its results one after the other: the last one, if it is slow. */
 export class Follower implements LiveFollower, SubscriptionValues<Message> {
   readonly request: OperationRequest
+  readonly payerId: string
   readonly #query: Query
   readonly #acceptsPatches: boolean
   readonly #isSubscription: boolean
@@ -261,7 +261,9 @@ export class Follower implements LiveFollower, SubscriptionValues<Message> {
     { request, live, acceptsPatches, onEnd }: LiveRequest,
     admissions: LiveQueriesOptions['admissions'],
   ) {
+    const { keyId, userId } = request.context.viewer
     this.request = request
+    this.payerId = JSON.stringify([keyId, userId])
     this.#query = query
     this.#acceptsPatches = acceptsPatches
     this.#isSubscription = live.isSubscription === true
@@ -312,18 +314,15 @@ export class Follower implements LiveFollower, SubscriptionValues<Message> {
     }
   }
 
-  #messageOf({ result, isLast, length, hash, before }: Version): Message {
-    const isNext = before !== undefined && before.hash === this.#sent
+  #messageOf(version: Version): Message {
+    const { result, isLast, length, hash } = version
+    const patch = this.#acceptsPatches ? version.patch(this.#sent) : undefined
     this.#sent = hash
     this.#hasLast = isLast
     if (this.#isSubscription) return { result, length }
     this.#revision += 1
     const revision = this.#revision
-    if (this.#acceptsPatches && isNext) {
-      const patch = patchOf(before.data, result.data)
-      if (JSON.stringify(patch).length < length)
-        return { result: { extensions: { live: { revision, patch } } }, length }
-    }
+    if (patch) return { result: { extensions: { live: { revision, patch } } }, length }
     return { result: { ...result, extensions: { live: { revision } } }, length }
   }
 
@@ -345,6 +344,3 @@ export class Follower implements LiveFollower, SubscriptionValues<Message> {
     return { done: true, value: undefined }
   }
 }
-
-/** Longer than any wait: timers take 32 bits. */
-const maxWait = 2 ** 31 - 1
