@@ -1,11 +1,11 @@
 import type { Viewer } from '@fusion-gateway/auth'
 import { createAlarm } from '@fusion-gateway/base'
 import type { Model } from '@fusion-gateway/prisma-trees'
-import type { ExecutionResult } from 'graphql'
-import type { ChangeLog } from '../change-log.ts'
+import type { ChangeLog, LiveChanges } from '../change-log.ts'
 import { type Admissions, pointsOfLength } from '../operation/admit.ts'
 import type { OperationRequest } from '../operation/execute.ts'
 import { type createResponseMemory, keyOf, originOf } from '../operation/response-memory.ts'
+import type { SentResult } from '../operation/send-each.ts'
 import type { TenantMemory } from '../operation/tenant-memory.ts'
 import { Interruption, type SubscriptionValues } from '../subscription-values.ts'
 import type { Live } from './directive.ts'
@@ -78,16 +78,16 @@ export function createLiveQueries({ memory, changeLog, admissions, evaluate }: L
      * @returns its results, when the first one is known. They throw an `Interruption` if they break off
      * @throws GatewayError if the query cannot be executed now
      */
-    async follow(followed: LiveRequest): Promise<Follower> {
-      const { request, live } = followed
+    async follow(client: LiveRequest): Promise<Follower> {
+      const { request, live } = client
       const stopWatching = await watching.start()
       const onEnd = () => {
         stopWatching()
-        followed.onEnd()
+        client.onEnd()
       }
       const key = `${request.context.viewer.tenantAppId} ${live.throttle} ${keyOf(request)}`
-      const { query, listening, tenant } = queries.get(key) ?? start(key, followed)
-      const follower = new Follower(query, { ...followed, onEnd }, admissions)
+      const { query, listening, tenant } = queries.get(key) ?? start(key, client)
+      const follower = new Follower(query, { ...client, onEnd }, admissions)
       try {
         const ofBody = pointsOfLength(request.bodyLength)
         if (ofBody > 0) await admissions.spend(request, ofBody)
@@ -122,25 +122,13 @@ function createWatching(memory: LiveQueriesOptions['memory'], { live }: ChangeLo
   /** Those who are told of announcements, by tenant. */
   const listeners = new Map<string, Set<(model?: string) => void>>()
 
-  /** Reads the logs of the tenants in which something may have been written. */
-  async function checkAll(): Promise<void> {
-    const followed = new Map(memory.followed().map((one) => [one.tenantAppId, one]))
-    const written = await live.findWritten([...followed.values()])
-    await Promise.allSettled(
-      written.map(async (tenantAppId) => {
-        const tenant = followed.get(tenantAppId)
-        if (tenant) await memory.check(forTenant(tenantAppId), tenant)
-      }),
-    )
-  }
-
   function onWritten(): void {
     isWrittenAgain = true
     checking ??= (async () => {
       while (isWrittenAgain && !isClosed) {
         isWrittenAgain = false
         // What is not found now is found after the next notice, from the same position.
-        await checkAll().catch(() => undefined)
+        await checkWritten(memory, live).catch(() => undefined)
       }
       checking = undefined
     })()
@@ -156,7 +144,8 @@ function createWatching(memory: LiveQueriesOptions['memory'], { live }: ChangeLo
     const stops = [watched, listening]
     watched = undefined
     listening = undefined
-    for (const stop of await Promise.all(stops)) stop?.()
+    // One that fails has nothing to stop.
+    for (const stop of await Promise.allSettled(stops)) if (stop.status === 'fulfilled') stop.value?.()
   }
 
   return {
@@ -195,11 +184,12 @@ function createWatching(memory: LiveQueriesOptions['memory'], { live }: ChangeLo
         const told = listeners.get(tenantAppId) ?? new Set()
         listeners.set(tenantAppId, told.add(tell))
         listening ??= live.listen(onChange)
-        listening.catch(() => {
+        const own = listening
+        own.catch(() => {
           // The next query tries again.
-          listening = undefined
+          if (listening === own) listening = undefined
         })
-        begun.push(listening)
+        begun.push(own)
         ends.push(() => {
           told.delete(tell)
           if (told.size === 0) listeners.delete(tenantAppId)
@@ -210,9 +200,12 @@ function createWatching(memory: LiveQueriesOptions['memory'], { live }: ChangeLo
         begun.push(following)
         ends.push(() => void following.then((stop) => stop()).catch(() => undefined))
       }
+      const allBegun = begun.length > 0 ? Promise.all(begun) : undefined
+      // Nobody may wait for it: the client can be refused before.
+      allBegun?.catch(() => undefined)
       return {
         /** Resolves when it listens. Undefined if nothing is announced. */
-        begun: begun.length > 0 ? Promise.all(begun) : undefined,
+        begun: allBegun,
         end() {
           for (const end of ends) end()
         },
@@ -226,20 +219,25 @@ function createWatching(memory: LiveQueriesOptions['memory'], { live }: ChangeLo
   }
 }
 
+/** Reads the logs of the tenants in which something may have been written. */
+async function checkWritten(memory: LiveQueriesOptions['memory'], live: LiveChanges): Promise<void> {
+  const followed = new Map(memory.followed().map((one) => [one.tenantAppId, one]))
+  const written = await live.findWritten([...followed.values()])
+  await Promise.allSettled(
+    written.map(async (tenantAppId) => {
+      const tenant = followed.get(tenantAppId)
+      if (tenant) await memory.check(forTenant(tenantAppId), tenant)
+    }),
+  )
+}
+
 /** Who asks the log for all followers of a tenant. */
 function forTenant(tenantAppId: string) {
   return { statements: { statements: 0, tenantAppId }, context: { viewer: { tenantAppId, keyId: '' } } }
 }
 
-/** A message to a client. */
-interface Message {
-  readonly result: ExecutionResult
-  /** The length of what it shows, about, in characters. */
-  readonly length: number
-}
-
 /** A client that follows a live query, and gets its results one after the other: the last one, if it is slow. */
-export class Follower implements LiveFollower, SubscriptionValues<Message> {
+export class Follower implements LiveFollower, SubscriptionValues<SentResult> {
   readonly request: OperationRequest
   readonly payerId: string
   readonly #query: Query
@@ -296,7 +294,7 @@ export class Follower implements LiveFollower, SubscriptionValues<Message> {
   }
 
   /** The next message; undefined if it has ended. */
-  async next(): Promise<IteratorResult<Message, undefined>> {
+  async next(): Promise<IteratorResult<SentResult, undefined>> {
     for (;;) {
       const version = await this.#version()
       if (!version) return { done: true, value: undefined }
@@ -314,7 +312,7 @@ export class Follower implements LiveFollower, SubscriptionValues<Message> {
     }
   }
 
-  #messageOf(version: Version): Message {
+  #messageOf(version: Version): SentResult {
     const { result, isLast, length, hash } = version
     const patch = this.#acceptsPatches ? version.patch(this.#sent) : undefined
     this.#sent = hash
@@ -334,7 +332,7 @@ export class Follower implements LiveFollower, SubscriptionValues<Message> {
   continuation = () => 'Send the query again.'
 
   /** Ends it at once, also while the next result is awaited. */
-  async return(): Promise<IteratorResult<Message, undefined>> {
+  async return(): Promise<IteratorResult<SentResult, undefined>> {
     if (!this.#hasEnded) {
       this.#hasEnded = true
       this.#query.remove(this)
