@@ -414,6 +414,13 @@ describe.concurrent('the points of a live query', () => {
   })
 })
 
+/** How a stream ends that is to be opened again. */
+const brokenOff: Readonly<Record<Transport, string>> = {
+  'server-sent events': '200 text/event-stream, broken off',
+  multipart: '200 multipart/mixed, broken off',
+  WebSocket: '1001',
+}
+
 describe.concurrent.each(Object.keys(transports) as Transport[])('a live query over %s', (name) => {
   const query = 'query @live { users { nodes { name } } }'
 
@@ -449,15 +456,22 @@ describe.concurrent.each(Object.keys(transports) as Transport[])('a live query o
     follower.return()
     const closed = stopping.close()
     const { text, end } = await ending
-    expect(end).toBe(
-      {
-        'server-sent events': '200 text/event-stream, broken off',
-        multipart: '200 multipart/mixed, broken off',
-        WebSocket: '1001',
-      }[name],
-    )
+    expect(end).toBe(brokenOff[name])
     expect(text).not.toMatch(completion)
     await closed
+  })
+
+  it('breaks off when the events that it shows are followed no longer', async () => {
+    const { tenant } = await start()
+    const stopped = await app.startAnother({})
+    const events = 'query @live { events { nodes { id } } }'
+    const { until, ending } = await transports[name](await addressOf(stopped), tenant.key, events)
+    await until('"nodes":[]')
+    await stopped.services.events.close()
+    const { text, end } = await ending
+    expect(end).toBe(brokenOff[name])
+    expect(text).not.toMatch(completion)
+    await stopped.close()
   })
 })
 

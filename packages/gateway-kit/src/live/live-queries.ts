@@ -56,7 +56,10 @@ export function createLiveQueries({ memory, changeLog, admissions, evaluate }: L
     const dependencies = request.operation.dependenciesOn(live)
     const origin = originOf(request, dependencies, changeLog.models)
     const log = memory.follow(tenantAppId, { ...origin, outdate: () => query.outdate() })
-    const listening = watching.listen(request.context.viewer, dependencies.models, () => query.outdate())
+    const listening = watching.listen(request.context.viewer, dependencies.models, {
+      onChange: () => query.outdate(),
+      onFailure: (error) => query.fail(error),
+    })
     const query: Query = new LiveQuery(
       throttle,
       (follower) => evaluate(follower.request),
@@ -111,6 +114,11 @@ export function createLiveQueries({ memory, changeLog, admissions, evaluate }: L
 
 const stopping = () => new Interruption('The gateway is stopping.')
 
+interface Listener {
+  onChange(): void
+  onFailure(error: unknown): void
+}
+
 /** Follows the log for all live queries of a process, while there are any. */
 function createWatching(memory: LiveQueriesOptions['memory'], { live }: ChangeLog) {
   let followers = 0
@@ -134,7 +142,7 @@ function createWatching(memory: LiveQueriesOptions['memory'], { live }: ChangeLo
     })()
   }
 
-  function onChange(tenantAppId?: string, model?: string): void {
+  function announce(tenantAppId?: string, model?: string): void {
     const told = tenantAppId === undefined ? [...listeners.values()] : [listeners.get(tenantAppId) ?? new Set()]
     for (const set of told) for (const tell of set) tell(model)
   }
@@ -172,18 +180,21 @@ function createWatching(memory: LiveQueriesOptions['memory'], { live }: ChangeLo
       }
     },
 
-    /** Tells a query of changes that are announced, and not, or not only, in the log. */
-    listen(viewer: Viewer, models: ReadonlySet<Model>, outdate: () => void) {
+    /**
+     * Tells a query of changes that are announced, and not, or not only, in the log; and of what prevents that, after it
+     * has begun.
+     */
+    listen(viewer: Viewer, models: ReadonlySet<Model>, { onChange, onFailure }: Listener) {
       const { tenantAppId } = viewer
       const begun: Promise<unknown>[] = []
       const ends: (() => void)[] = []
       if ([...models].some((model) => live.announced.has(model))) {
         const tell = (model?: string) => {
-          if (model === undefined || models.has(model as Model)) outdate()
+          if (model === undefined || models.has(model as Model)) onChange()
         }
         const told = listeners.get(tenantAppId) ?? new Set()
         listeners.set(tenantAppId, told.add(tell))
-        listening ??= live.listen(onChange)
+        listening ??= live.listen(announce)
         const own = listening
         own.catch(() => {
           // The next query tries again.
@@ -196,7 +207,7 @@ function createWatching(memory: LiveQueriesOptions['memory'], { live }: ChangeLo
         })
       }
       if (models.has(live.ofEvents)) {
-        const following = live.followEvents(viewer, outdate)
+        const following = live.followEvents(viewer, onChange, onFailure)
         begun.push(following)
         ends.push(() => void following.then((stop) => stop()).catch(() => undefined))
       }
