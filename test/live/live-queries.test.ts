@@ -1,5 +1,5 @@
 import { GatewayError } from '@fusion-gateway/base'
-import { type RateLimit, Reservation } from '@fusion-gateway/limits'
+import { type RateLimit, Reservation, unlimited } from '@fusion-gateway/limits'
 import { applyPatch, type Operation } from 'rfc6902'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createKey, revokeKey } from '../../src/domain/credential/key.service.ts'
@@ -410,6 +410,35 @@ describe.concurrent('the points of a live query', () => {
     for (const list of lists) await list.nextData()
     expect(performance.now() - startedAt).toBeGreaterThan(1_500)
     for (const list of lists) list.close()
+    await limited.close()
+  })
+
+  it('are taken before a read is queued, so that other operations of the tenant need not wait for them', async () => {
+    const { tenant } = await start()
+    const { key } = await createKey(app.database, { tenantAppId: tenant.tenantAppId, name: 'other' })
+    const [asked, allowed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    let waiting = 0
+    const limit: RateLimit = {
+      ...unlimited,
+      async reserve(payer, points) {
+        if (payer.keyId === tenant.keyId) {
+          waiting += 1
+          if (waiting === queries.length) asked.resolve()
+          await allowed.promise
+        }
+        return unlimited.reserve(payer, points)
+      },
+    }
+    // Two operations of a tenant run at a time.
+    const queries = ['query @live { users { nodes { id } } }', 'query @live { users { nodes { name } } }']
+    const limited = await app.startAnother({ rateLimit: limit })
+    const at = await addressOf(limited)
+    const lists = queries.map((query) => subscribe(at, tenant.key, query))
+    await asked.promise
+    const long = '{ users(first: 100) { nodes { id } } }'
+    expect(await limited.graphql({ ...tenant, key }, long)).toMatchObject({ data: nodes('users', []) })
+    allowed.resolve()
+    for (const list of await Promise.all(lists)) list.close()
     await limited.close()
   })
 })

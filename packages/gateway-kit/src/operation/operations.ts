@@ -152,7 +152,9 @@ export function createOperations(options: OperationsOptions): Operations {
   const memory =
     changeLog && createResponseMemory({ ...services, maxBytes, changeLog, queue: queues.checks, waitMilliseconds })
   const take = takePoints(admissions, limits)
-  const evaluate = createEvaluate(services, limits, executeInSteps(take, executeBy(executeAdmitted)))
+  // Points first: a read that lacks them waits a second before it is refused, and would keep its turn.
+  const inTurn = queueIfLong(limits, () => true)
+  const evaluate = createEvaluate(services, executeInSteps(take, inTurn, executeBy(executeAdmitted)))
   const live = memory && createLiveQueries({ memory, changeLog, admissions, evaluate })
   const following = live && createFollowLive(live, limits)
 
