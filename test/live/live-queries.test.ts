@@ -56,7 +56,7 @@ const readsOf = (table: string, statements: readonly string[]) =>
 const nodes = (list: string, rows: readonly object[]) => ({ [list]: { nodes: rows } })
 
 describe.concurrent('a live query', () => {
-  it('sends its result, and again whenever it is another one', async () => {
+  it('sends its result, and again whenever it changes', async () => {
     const { tenant, make, follow } = await start()
     const query =
       'query @live { users(filter: { nameContains: "in" }, orderBy: { field: NAME, direction: ASC }, first: 2) { nodes { name } } }'

@@ -9,7 +9,7 @@ import type { Live } from './directive.ts'
 import type { Follower, LiveQueries } from './live-queries.ts'
 import type { Evaluation } from './live-query.ts'
 
-/** Follows a live query for a client. Returns its results, each of them as often as it is another one. */
+/** Follows a live query for a client. Returns its results: the first one, and each that differs from the one before. */
 export type FollowLive = (request: SubscriptionRequest, live: Live, acceptsPatches: boolean) => Promise<Results>
 
 /** Creates the functions that follow live queries. What they follow takes the place of a subscription. */

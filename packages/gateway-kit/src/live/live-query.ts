@@ -83,7 +83,7 @@ export class LiveQuery<Follower extends LiveFollower> {
     this.#onEnd = onEnd
   }
 
-  /** Notes that its result can be another one now. */
+  /** Notes that its result can have changed. */
   outdate(): void {
     this.#isOutdated = true
     this.#alarm.ring()

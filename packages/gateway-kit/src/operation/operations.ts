@@ -83,7 +83,7 @@ export interface Operations extends Preparer {
   /** Executes an operation that was admitted before: the next page of a list. */
   executeAdmitted(request: OperationRequest): Promise<OperationResponse>
   /**
-   * Follows a query that is prepared: its results, each as often as it is another one.
+   * Follows a query that is prepared: the first result, and each that differs from the one before.
    *
    * @returns undefined if it can change without a notice
    * @throws GatewayError if the query cannot be executed now, or too much is followed
