@@ -6,7 +6,7 @@ const users = gql`
   }
 `
 
-/** Shows a list, and again whenever it is another one. Returns what ends that. A component of React calls `useQuery(users)`. */
+/** Shows a list, and again whenever it changes. Returns what ends that. A component of React calls `useQuery(users)`. */
 export function showUsers(client: ApolloClient, show: (data: unknown) => void): () => void {
   const shown = client.watchQuery({ query: users }).subscribe(({ data }) => show(data))
   return () => shown.unsubscribe()

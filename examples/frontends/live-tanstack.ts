@@ -5,7 +5,7 @@ const users = `query Users @live {
   users(first: 20, orderBy: { field: NAME, direction: ASC }) { totalCount nodes { id name } }
 }`
 
-/** The options of a list that is shown again whenever it is another one: `useQuery(liveUsers(send))`. */
+/** The options of a list that is shown again whenever it changes: `useQuery(liveUsers(send))`. */
 export function liveUsers(send: Send) {
   return {
     queryKey: ['users', 'live'],

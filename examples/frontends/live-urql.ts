@@ -6,6 +6,6 @@ const users = gql`
   }
 `
 
-/** Shows a list, and again whenever it is another one. Returns what ends that. A component of React calls `useQuery({ query: users })`. */
+/** Shows a list, and again whenever it changes. Returns what ends that. A component of React calls `useQuery({ query: users })`. */
 export const showUsers = (client: Client, show: (data: unknown) => void): (() => void) =>
   client.query(users, {}).subscribe(({ data }) => show(data)).unsubscribe

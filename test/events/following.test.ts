@@ -157,22 +157,6 @@ describe('subscription { events }', () => {
   })
 })
 
-describe('a follower that reads rows instead of events', () => {
-  it('skips the events that have come by the time at which it reads', async () => {
-    const own = await app.createTenant()
-    const made = factoriesFor(app, own)
-    const [follower, other] = [await app.services.events.follow(own), await app.services.events.follow(own)]
-    const idsOf = (events: readonly { resourceId: string }[] = []) => events.map(({ resourceId }) => resourceId)
-    const users = [await made.user(), await made.user()]
-    const received: string[] = []
-    while (received.length < users.length) received.push(...idsOf(await other.next()))
-    await follower.skipUntil(performance.now() - 1)
-    const last = await made.user()
-    expect(idsOf(await follower.next())).toEqual([last.id])
-    for (const one of [follower, other]) one.return()
-  })
-})
-
 describe('a live object', () => {
   const live = (name: string, id: string, fields: string) =>
     subscribe(address, tenant.key, `subscription ($id: ID!) { ${name}(id: $id) { ${fields} } }`, { id })

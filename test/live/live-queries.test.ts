@@ -1,5 +1,5 @@
 import { GatewayError } from '@fusion-gateway/base'
-import { type RateLimit, Reservation } from '@fusion-gateway/limits'
+import { type RateLimit, Reservation, unlimited } from '@fusion-gateway/limits'
 import { applyPatch, type Operation } from 'rfc6902'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createKey, revokeKey } from '../../src/domain/credential/key.service.ts'
@@ -56,7 +56,7 @@ const readsOf = (table: string, statements: readonly string[]) =>
 const nodes = (list: string, rows: readonly object[]) => ({ [list]: { nodes: rows } })
 
 describe.concurrent('a live query', () => {
-  it('sends its result, and again whenever it is another one', async () => {
+  it('sends its result, and again whenever it changes', async () => {
     const { tenant, make, follow } = await start()
     const query =
       'query @live { users(filter: { nameContains: "in" }, orderBy: { field: NAME, direction: ASC }, first: 2) { nodes { name } } }'
@@ -412,7 +412,43 @@ describe.concurrent('the points of a live query', () => {
     for (const list of lists) list.close()
     await limited.close()
   })
+
+  it('are taken before a read is queued, so that other operations of the tenant need not wait for them', async () => {
+    const { tenant } = await start()
+    const { key } = await createKey(app.database, { tenantAppId: tenant.tenantAppId, name: 'other' })
+    const [asked, allowed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    let waiting = 0
+    const limit: RateLimit = {
+      ...unlimited,
+      async reserve(payer, points) {
+        if (payer.keyId === tenant.keyId) {
+          waiting += 1
+          if (waiting === queries.length) asked.resolve()
+          await allowed.promise
+        }
+        return unlimited.reserve(payer, points)
+      },
+    }
+    // Two operations of a tenant run at a time.
+    const queries = ['query @live { users { nodes { id } } }', 'query @live { users { nodes { name } } }']
+    const limited = await app.startAnother({ rateLimit: limit })
+    const at = await addressOf(limited)
+    const lists = queries.map((query) => subscribe(at, tenant.key, query))
+    await asked.promise
+    const long = '{ users(first: 100) { nodes { id } } }'
+    expect(await limited.graphql({ ...tenant, key }, long)).toMatchObject({ data: nodes('users', []) })
+    allowed.resolve()
+    for (const list of await Promise.all(lists)) list.close()
+    await limited.close()
+  })
 })
+
+/** How a stream ends that is to be opened again. */
+const brokenOff: Readonly<Record<Transport, string>> = {
+  'server-sent events': '200 text/event-stream, broken off',
+  multipart: '200 multipart/mixed, broken off',
+  WebSocket: '1001',
+}
 
 describe.concurrent.each(Object.keys(transports) as Transport[])('a live query over %s', (name) => {
   const query = 'query @live { users { nodes { name } } }'
@@ -449,15 +485,22 @@ describe.concurrent.each(Object.keys(transports) as Transport[])('a live query o
     follower.return()
     const closed = stopping.close()
     const { text, end } = await ending
-    expect(end).toBe(
-      {
-        'server-sent events': '200 text/event-stream, broken off',
-        multipart: '200 multipart/mixed, broken off',
-        WebSocket: '1001',
-      }[name],
-    )
+    expect(end).toBe(brokenOff[name])
     expect(text).not.toMatch(completion)
     await closed
+  })
+
+  it('breaks off when the events that it shows are followed no longer', async () => {
+    const { tenant } = await start()
+    const stopped = await app.startAnother({})
+    const events = 'query @live { events { nodes { id } } }'
+    const { until, ending } = await transports[name](await addressOf(stopped), tenant.key, events)
+    await until('"nodes":[]')
+    await stopped.services.events.close()
+    const { text, end } = await ending
+    expect(end).toBe(brokenOff[name])
+    expect(text).not.toMatch(completion)
+    await stopped.close()
   })
 })
 

@@ -59,7 +59,7 @@ it('usage --deprecated lists the deprecated fields of the schema', async () => {
     .trimEnd()
     .split('\n')
     .map((line) => line.split('\t')[0])
-  expect(names).toEqual(['account', 'job', 'profile', 'user'].map((name) => `Subscription.${name}`))
+  expect(names).toEqual(['account', 'job', 'jobs', 'profile', 'user'].map((name) => `Subscription.${name}`))
 })
 
 it('usage says what is wrong', async () => {

@@ -86,7 +86,7 @@ export const follow = <Data = Record<string, unknown>, Variables extends object 
 
 /**
  * Follows a query with `@live`: `for await (const { data } of live(send, document))`. It has the result of the query, and again whenever it
- * is another one. A loop that is slower than its results gets the last one. When the connection or the token ends, the query is read anew.
+ * changes. A loop that is slower than its results gets the last one. When the connection or the token ends, the query is read anew.
  *
  * @param from what `createSend` returned, to share its connection. Results wait for its mutations
  * @throws RequestError if the gateway rejects the query, or a field failed; TokenError if the person has signed out

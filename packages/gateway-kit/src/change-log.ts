@@ -78,9 +78,10 @@ export interface LiveChanges extends LoggedModels {
   /**
    * Calls back when a viewer can read more events, until the returned function is called.
    *
+   * @param onFailure called when they can be followed no longer
    * @throws if the database cannot be reached
    */
-  followEvents(viewer: Viewer, onEvents: () => void): Promise<() => void>
+  followEvents(viewer: Viewer, onEvents: () => void, onFailure: (error: unknown) => void): Promise<() => void>
 }
 
 export interface FollowedTenant {

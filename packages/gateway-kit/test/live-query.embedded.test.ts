@@ -1,30 +1,39 @@
+import { setImmediate } from 'node:timers/promises'
 import { GatewayError } from '@fusion-gateway/base'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { LiveQuery } from '../src/live/live-query.ts'
+import { type Evaluation, LiveQuery } from '../src/live/live-query.ts'
 import { Interruption } from '../src/subscription-values.ts'
 
 interface Read {
-  end(value: number): void
+  readonly payerId: string
+  /** @param rest how long its payer pays for no other read, in milliseconds */
+  end(value: number, rest?: number): void
   fail(error: Error): void
 }
 
-/** A query whose reads end when the test says so, and somebody who follows it. */
-function start() {
+type Follower = { readonly payerId: string; wake(): void }
+
+/** A query whose reads end when the test says so, and those who follow it, each at the cost of a key. */
+function start(...payerIds: readonly string[]) {
   const reads: Read[] = []
-  const follower = { wake: () => undefined }
-  const evaluate = () =>
-    new Promise<{ result: { data: { value: number } }; isLast: false; rest: 0 }>((resolve, reject) => {
-      reads.push({ end: (value) => resolve({ result: { data: { value } }, isLast: false, rest: 0 }), fail: reject })
+  const evaluate = ({ payerId }: Follower) =>
+    new Promise<Evaluation>((resolve, reject) => {
+      const end = (value: number, rest = 0) => resolve({ result: { data: { value } }, isLast: false, rest })
+      reads.push({ payerId, end, fail: reject })
     })
-  const query = new LiveQuery<typeof follower>(0, evaluate, () => undefined)
-  query.followers.add(follower)
-  query.start()
-  ends.push(() => query.remove(follower))
+  const query = new LiveQuery<Follower>(0, evaluate, () => undefined)
+  function follow(payerId: string): void {
+    const follower = { payerId, wake: () => undefined }
+    query.followers.add(follower)
+    query.start()
+    ends.push(() => query.remove(follower))
+  }
+  for (const payerId of payerIds) follow(payerId)
   /** The next read, when it has begun. */
   const nextRead = () => vi.waitUntil(() => reads.shift(), { timeout: 5_000, interval: 1 })
   const untilShown = (value: number) =>
     vi.waitUntil(() => query.version?.result.data?.['value'] === value, { timeout: 5_000, interval: 1 })
-  return { query, nextRead, untilShown }
+  return { query, follow, nextRead, untilShown }
 }
 
 const ends: (() => void)[] = []
@@ -34,7 +43,7 @@ afterEach(() => {
 
 describe('a live query is read again', () => {
   it('if something has changed while it was read', async () => {
-    const { query, nextRead, untilShown } = start()
+    const { query, nextRead, untilShown } = start('key')
     const first = await nextRead()
     // The first read has seen what was there before.
     query.outdate()
@@ -46,7 +55,7 @@ describe('a live query is read again', () => {
   })
 
   it('if a row was deleted between two statements of a read, and ends if that fails as well', async () => {
-    const { query, nextRead, untilShown } = start()
+    const { query, nextRead, untilShown } = start('key')
     for (const value of [1, 2]) {
       query.outdate()
       const interrupted = await nextRead()
@@ -66,9 +75,49 @@ describe('a live query is read again', () => {
   })
 
   it('not after an error that repeats', async () => {
-    const { query, nextRead } = start()
+    const { query, nextRead } = start('key')
     const read = await nextRead()
     read.fail(new GatewayError('FORBIDDEN', 'Not with this key'))
+    await vi.waitUntil(() => query.failure, { timeout: 5_000, interval: 1 })
+    expect(query.begun).toBe(1)
+  })
+
+  it('at the cost of another key, if one has no points left', async () => {
+    const { query, follow, nextRead, untilShown } = start('a', 'b')
+    const empty = (seconds: number) =>
+      new GatewayError('RATE_LIMITED', 'Empty.', { headers: { 'retry-after': String(seconds) } })
+    const nextPayer = async (end: (read: Read) => void) => {
+      const read = await nextRead()
+      end(read)
+      return read.payerId
+    }
+    // Nobody has got a result yet.
+    expect(await nextPayer((read) => read.fail(empty(1_000)))).toBe('a')
+    expect(await nextPayer((read) => read.end(1))).toBe('b')
+    await untilShown(1)
+    // Now the other one rests as well, for less long.
+    query.outdate()
+    const startedAt = performance.now()
+    expect(await nextPayer((read) => read.end(2, 300))).toBe('b')
+    await untilShown(2)
+    query.outdate()
+    expect(await nextPayer((read) => read.end(3))).toBe('b')
+    expect(performance.now() - startedAt).toBeGreaterThan(290)
+    await untilShown(3)
+    // All rest, and the query with them, and then another key comes.
+    query.outdate()
+    expect(await nextPayer((read) => read.fail(empty(1_000)))).toBe('b')
+    await setImmediate()
+    follow('c')
+    expect(await nextPayer((read) => read.end(4))).toBe('c')
+    await untilShown(4)
+    expect(query.failure).toBeUndefined()
+  })
+
+  it('not if no key has points for the first result', async () => {
+    const { query, nextRead } = start('a', 'a')
+    const read = await nextRead()
+    read.fail(new GatewayError('RATE_LIMITED', 'Empty.', { headers: { 'retry-after': '60' } }))
     await vi.waitUntil(() => query.failure, { timeout: 5_000, interval: 1 })
     expect(query.begun).toBe(1)
   })

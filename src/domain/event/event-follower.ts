@@ -57,8 +57,6 @@ export interface EventFollower {
   requireFeed(): void
   /** Returns undefined when the follower has ended. @throws Interruption if the feed was closed */
   next(): Promise<readonly Event[] | undefined>
-  /** Waits until a time of `performance.now()` or the end, and skips the events up to then. */
-  skipUntil(time: number): Promise<void>
   /** Ends the follower; `next` resolves at once. */
   return(): void
 }
@@ -113,21 +111,10 @@ export class Follower implements EventFollower {
     return undefined
   }
 
-  async skipUntil(time: number): Promise<void> {
-    while (!this.hasEnded && !this.isInterrupted && performance.now() < time) {
-      await this.woken(time - performance.now())
-    }
-    if (this.position < this.tail.end) this.position = this.tail.end
-  }
-
-  /** Resolves when there are new events, when the follower ends, or after a time in milliseconds. */
-  private woken(milliseconds?: number): Promise<void> {
+  /** Resolves when there are new events, or when the follower ends. */
+  private woken(): Promise<void> {
     return new Promise((resolve) => {
-      const timer = milliseconds === undefined ? undefined : setTimeout(resolve, milliseconds)
-      this.wake = () => {
-        clearTimeout(timer)
-        resolve()
-      }
+      this.wake = resolve
     })
   }
 

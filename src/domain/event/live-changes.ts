@@ -68,13 +68,12 @@ export function liveChangesOf({ driver, sql }: Pick<Database, 'driver' | 'sql'>,
       }
     },
 
-    async followEvents(viewer, onEvents) {
+    async followEvents(viewer, onEvents, onFailure) {
       const follower = await events.follow(viewer)
       const follow = async () => {
         while (await follower.next()) onEvents()
       }
-      // A feed that is closed has ended all that follow it.
-      follow().catch(() => undefined)
+      follow().catch(onFailure)
       return () => follower.return()
     },
   }

@@ -19,6 +19,13 @@ interface LiveObject<M extends Model> {
   readonly end?: { readonly when: string; isReached(context: Context, id: string): Promise<boolean> }
 }
 
+/** The deprecation of subscriptions to rows. Live queries do the same for all rows. */
+export const replacedByLive = (instead: string) => ({
+  reason: `Use ${instead}.`,
+  since: '2026-11-30',
+  sunset: '2027-12-01',
+})
+
 /**
  * Defines the subscription to an object: `defineLive('user', …)` ⇒ `subscription { user(id: ID!): User }`. It is a live
  * query of the object, which ends.
@@ -46,11 +53,7 @@ export function defineLive<M extends Model>(name: string, options: LiveObject<M>
       nullable: true,
       scope,
       description: `Sends the ${name} now and after changes of ${follows} that the selected fields show${end ? `, until ${end.when}` : ''}. Sends null and ends if your tenant has none with this id.`,
-      deprecation: {
-        reason: `Use the query \`${name}\` with \`@live\`.`,
-        since: '2026-11-30',
-        sunset: '2027-12-01',
-      },
+      deprecation: replacedByLive(`the query \`${name}\` with \`@live\``),
       args: { id: t.arg.id({ required: true, description: `The id of the ${name}.` }) },
       root: { model: relation.model, ...(!isAlsoNamedByOthers && { ids: 'id' }) },
       isLive: true,

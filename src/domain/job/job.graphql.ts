@@ -11,7 +11,7 @@ import {
 } from '@fusion-gateway/pothos-trees'
 import { asParent, newestFirst, type SelectedRow } from '@fusion-gateway/prisma-trees'
 import { builder } from '../builder.ts'
-import { defineLive } from '../event/live.graphql.ts'
+import { defineLive, replacedByLive } from '../event/live.graphql.ts'
 import { Node, registerNode } from '../node.graphql.ts'
 import { bulkInput, maxBulk } from './job.input.ts'
 import {
@@ -171,6 +171,7 @@ builder.subscriptionFields((t) => ({
     description:
       "Sends your tenant's newest jobs, newest first, and then the jobs that change; several changes at once are sent as one. A job that no longer has " +
       'the state of the filter (`status`, `statuses`) is sent once more.',
+    deprecation: replacedByLive('`query @live { jobs … }`, or the subscription `events`'),
     args: {
       filter: t.arg({ type: JobFilter.type, description: 'Selects jobs. All by default.' }),
       first: t.arg.int({ description: 'The number of jobs to send first: 0–500. 20 by default.' }),

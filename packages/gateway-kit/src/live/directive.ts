@@ -15,7 +15,7 @@ const defaultThrottle = 200
 export const liveDirective = new GraphQLDirective({
   name: 'live',
   description:
-    'Sends the result of a query, and again whenever it is another one, until the client ends it: over WebSockets, server-sent events and the multipart ' +
+    'Sends the result of a query, and again whenever it changes, until the client ends it: over WebSockets, server-sent events and the multipart ' +
     'protocol. A response as JSON is sent once.',
   locations: [DirectiveLocation.QUERY],
   args: {

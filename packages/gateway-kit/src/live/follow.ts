@@ -9,7 +9,7 @@ import type { Live } from './directive.ts'
 import type { Follower, LiveQueries } from './live-queries.ts'
 import type { Evaluation } from './live-query.ts'
 
-/** Follows a live query for a client. Returns its results, each of them as often as it is another one. */
+/** Follows a live query for a client. Returns its results: the first one, and each that differs from the one before. */
 export type FollowLive = (request: SubscriptionRequest, live: Live, acceptsPatches: boolean) => Promise<Results>
 
 /** Creates the functions that follow live queries. What they follow takes the place of a subscription. */
@@ -48,16 +48,11 @@ const rejections: ReadonlySet<ErrorCode> = new Set(['FORBIDDEN', 'BAD_USER_INPUT
 const shareOfOthers = 1 / 2
 
 /**
- * Returns the function that reads the result of a live query, in the turn of its tenant and on the primary, where the
- * log is read.
+ * Returns the function that reads the result of a live query, on the primary, where the log is read.
  *
- * @param execute admits and executes an operation
+ * @param execute admits an operation, and executes it in the turn of its tenant
  */
-export function createEvaluate(
-  services: Services,
-  { queues }: Pick<OperationLimits, 'queues'>,
-  execute: (run: Run) => Promise<ExecutionResult>,
-) {
+export function createEvaluate(services: Services, execute: (run: Run) => Promise<ExecutionResult>) {
   return async (followed: OperationRequest): Promise<Evaluation> => {
     const { operation, variables, context } = followed
     const { viewer, log, client, trace } = context
@@ -79,7 +74,7 @@ export function createEvaluate(
     const run = startRun(undefined, request)
     run.isCurrent = true
     try {
-      const { data, errors } = await queues.operations.run(viewer, () => execute(run))
+      const { data, errors } = await execute(run)
       const result = { ...(errors && { errors }), ...(data !== undefined && { data }) }
       requireAvailable(result)
       if (operation.kind === 'subscription') requireObject(result)

@@ -1,20 +1,19 @@
 import type { Viewer } from '@fusion-gateway/auth'
 import { createAlarm } from '@fusion-gateway/base'
 import type { Model } from '@fusion-gateway/prisma-trees'
-import type { ExecutionResult } from 'graphql'
-import type { ChangeLog } from '../change-log.ts'
+import type { ChangeLog, LiveChanges } from '../change-log.ts'
 import { type Admissions, pointsOfLength } from '../operation/admit.ts'
 import type { OperationRequest } from '../operation/execute.ts'
 import { type createResponseMemory, keyOf, originOf } from '../operation/response-memory.ts'
+import type { SentResult } from '../operation/send-each.ts'
 import type { TenantMemory } from '../operation/tenant-memory.ts'
 import { Interruption, type SubscriptionValues } from '../subscription-values.ts'
 import type { Live } from './directive.ts'
-import { type Evaluation, type LiveFollower, LiveQuery, type Version, waitOf } from './live-query.ts'
-import { patchOf } from './patch.ts'
+import { type Evaluation, type LiveFollower, LiveQuery, maxWait, type Version, waitOf } from './live-query.ts'
 
 // Live queries (docs/live.md). A query is read again when the log of its tenant, or an announcement, has a change of
 // what it depends on. The log is read after each notice that something was written, from the position of the last time,
-// so no change is missed, whoever wrote.
+// so no change is missed, also of other programs.
 
 export interface LiveQueriesOptions {
   readonly memory: ReturnType<typeof createResponseMemory>
@@ -57,7 +56,10 @@ export function createLiveQueries({ memory, changeLog, admissions, evaluate }: L
     const dependencies = request.operation.dependenciesOn(live)
     const origin = originOf(request, dependencies, changeLog.models)
     const log = memory.follow(tenantAppId, { ...origin, outdate: () => query.outdate() })
-    const listening = watching.listen(request.context.viewer, dependencies.models, () => query.outdate())
+    const listening = watching.listen(request.context.viewer, dependencies.models, {
+      onChange: () => query.outdate(),
+      onFailure: (error) => query.fail(error),
+    })
     const query: Query = new LiveQuery(
       throttle,
       (follower) => evaluate(follower.request),
@@ -79,16 +81,16 @@ export function createLiveQueries({ memory, changeLog, admissions, evaluate }: L
      * @returns its results, when the first one is known. They throw an `Interruption` if they break off
      * @throws GatewayError if the query cannot be executed now
      */
-    async follow(followed: LiveRequest): Promise<Follower> {
-      const { request, live } = followed
+    async follow(client: LiveRequest): Promise<Follower> {
+      const { request, live } = client
       const stopWatching = await watching.start()
       const onEnd = () => {
         stopWatching()
-        followed.onEnd()
+        client.onEnd()
       }
       const key = `${request.context.viewer.tenantAppId} ${live.throttle} ${keyOf(request)}`
-      const { query, listening, tenant } = queries.get(key) ?? start(key, followed)
-      const follower = new Follower(query, { ...followed, onEnd }, admissions)
+      const { query, listening, tenant } = queries.get(key) ?? start(key, client)
+      const follower = new Follower(query, { ...client, onEnd }, admissions)
       try {
         const ofBody = pointsOfLength(request.bodyLength)
         if (ofBody > 0) await admissions.spend(request, ofBody)
@@ -112,6 +114,11 @@ export function createLiveQueries({ memory, changeLog, admissions, evaluate }: L
 
 const stopping = () => new Interruption('The gateway is stopping.')
 
+interface Listener {
+  onChange(): void
+  onFailure(error: unknown): void
+}
+
 /** Follows the log for all live queries of a process, while there are any. */
 function createWatching(memory: LiveQueriesOptions['memory'], { live }: ChangeLog) {
   let followers = 0
@@ -123,31 +130,19 @@ function createWatching(memory: LiveQueriesOptions['memory'], { live }: ChangeLo
   /** Those who are told of announcements, by tenant. */
   const listeners = new Map<string, Set<(model?: string) => void>>()
 
-  /** Reads the logs of the tenants in which something may have been written. */
-  async function checkAll(): Promise<void> {
-    const followed = new Map(memory.followed().map((one) => [one.tenantAppId, one]))
-    const written = await live.findWritten([...followed.values()])
-    await Promise.allSettled(
-      written.map(async (tenantAppId) => {
-        const tenant = followed.get(tenantAppId)
-        if (tenant) await memory.check(forTenant(tenantAppId), tenant)
-      }),
-    )
-  }
-
   function onWritten(): void {
     isWrittenAgain = true
     checking ??= (async () => {
       while (isWrittenAgain && !isClosed) {
         isWrittenAgain = false
         // What is not found now is found after the next notice, from the same position.
-        await checkAll().catch(() => undefined)
+        await checkWritten(memory, live).catch(() => undefined)
       }
       checking = undefined
     })()
   }
 
-  function onChange(tenantAppId?: string, model?: string): void {
+  function announce(tenantAppId?: string, model?: string): void {
     const told = tenantAppId === undefined ? [...listeners.values()] : [listeners.get(tenantAppId) ?? new Set()]
     for (const set of told) for (const tell of set) tell(model)
   }
@@ -157,7 +152,8 @@ function createWatching(memory: LiveQueriesOptions['memory'], { live }: ChangeLo
     const stops = [watched, listening]
     watched = undefined
     listening = undefined
-    for (const stop of await Promise.all(stops)) stop?.()
+    // One that fails has nothing to stop.
+    for (const stop of await Promise.allSettled(stops)) if (stop.status === 'fulfilled') stop.value?.()
   }
 
   return {
@@ -184,36 +180,43 @@ function createWatching(memory: LiveQueriesOptions['memory'], { live }: ChangeLo
       }
     },
 
-    /** Tells a query of changes that are announced, and not, or not only, in the log. */
-    listen(viewer: Viewer, models: ReadonlySet<Model>, outdate: () => void) {
+    /**
+     * Tells a query of changes that are announced, and not, or not only, in the log; and of what prevents that, after it
+     * has begun.
+     */
+    listen(viewer: Viewer, models: ReadonlySet<Model>, { onChange, onFailure }: Listener) {
       const { tenantAppId } = viewer
       const begun: Promise<unknown>[] = []
       const ends: (() => void)[] = []
       if ([...models].some((model) => live.announced.has(model))) {
         const tell = (model?: string) => {
-          if (model === undefined || models.has(model as Model)) outdate()
+          if (model === undefined || models.has(model as Model)) onChange()
         }
         const told = listeners.get(tenantAppId) ?? new Set()
         listeners.set(tenantAppId, told.add(tell))
-        listening ??= live.listen(onChange)
-        listening.catch(() => {
+        listening ??= live.listen(announce)
+        const own = listening
+        own.catch(() => {
           // The next query tries again.
-          listening = undefined
+          if (listening === own) listening = undefined
         })
-        begun.push(listening)
+        begun.push(own)
         ends.push(() => {
           told.delete(tell)
           if (told.size === 0) listeners.delete(tenantAppId)
         })
       }
       if (models.has(live.ofEvents)) {
-        const following = live.followEvents(viewer, outdate)
+        const following = live.followEvents(viewer, onChange, onFailure)
         begun.push(following)
         ends.push(() => void following.then((stop) => stop()).catch(() => undefined))
       }
+      const allBegun = begun.length > 0 ? Promise.all(begun) : undefined
+      // Nobody may wait for it: the client can be refused before.
+      allBegun?.catch(() => undefined)
       return {
         /** Resolves when it listens. Undefined if nothing is announced. */
-        begun: begun.length > 0 ? Promise.all(begun) : undefined,
+        begun: allBegun,
         end() {
           for (const end of ends) end()
         },
@@ -227,21 +230,27 @@ function createWatching(memory: LiveQueriesOptions['memory'], { live }: ChangeLo
   }
 }
 
+/** Reads the logs of the tenants in which something may have been written. */
+async function checkWritten(memory: LiveQueriesOptions['memory'], live: LiveChanges): Promise<void> {
+  const followed = new Map(memory.followed().map((one) => [one.tenantAppId, one]))
+  const written = await live.findWritten([...followed.values()])
+  await Promise.allSettled(
+    written.map(async (tenantAppId) => {
+      const tenant = followed.get(tenantAppId)
+      if (tenant) await memory.check(forTenant(tenantAppId), tenant)
+    }),
+  )
+}
+
 /** Who asks the log for all followers of a tenant. */
 function forTenant(tenantAppId: string) {
   return { statements: { statements: 0, tenantAppId }, context: { viewer: { tenantAppId, keyId: '' } } }
 }
 
-/** A message to a client. */
-interface Message {
-  readonly result: ExecutionResult
-  /** The length of what it shows, about, in characters. */
-  readonly length: number
-}
-
 /** A client that follows a live query, and gets its results one after the other: the last one, if it is slow. */
-export class Follower implements LiveFollower, SubscriptionValues<Message> {
+export class Follower implements LiveFollower, SubscriptionValues<SentResult> {
   readonly request: OperationRequest
+  readonly payerId: string
   readonly #query: Query
   readonly #acceptsPatches: boolean
   readonly #isSubscription: boolean
@@ -261,7 +270,9 @@ export class Follower implements LiveFollower, SubscriptionValues<Message> {
     { request, live, acceptsPatches, onEnd }: LiveRequest,
     admissions: LiveQueriesOptions['admissions'],
   ) {
+    const { keyId, userId } = request.context.viewer
     this.request = request
+    this.payerId = JSON.stringify([keyId, userId])
     this.#query = query
     this.#acceptsPatches = acceptsPatches
     this.#isSubscription = live.isSubscription === true
@@ -294,7 +305,7 @@ export class Follower implements LiveFollower, SubscriptionValues<Message> {
   }
 
   /** The next message; undefined if it has ended. */
-  async next(): Promise<IteratorResult<Message, undefined>> {
+  async next(): Promise<IteratorResult<SentResult, undefined>> {
     for (;;) {
       const version = await this.#version()
       if (!version) return { done: true, value: undefined }
@@ -312,18 +323,15 @@ export class Follower implements LiveFollower, SubscriptionValues<Message> {
     }
   }
 
-  #messageOf({ result, isLast, length, hash, before }: Version): Message {
-    const isNext = before !== undefined && before.hash === this.#sent
+  #messageOf(version: Version): SentResult {
+    const { result, isLast, length, hash } = version
+    const patch = this.#acceptsPatches ? version.patch(this.#sent) : undefined
     this.#sent = hash
     this.#hasLast = isLast
     if (this.#isSubscription) return { result, length }
     this.#revision += 1
     const revision = this.#revision
-    if (this.#acceptsPatches && isNext) {
-      const patch = patchOf(before.data, result.data)
-      if (JSON.stringify(patch).length < length)
-        return { result: { extensions: { live: { revision, patch } } }, length }
-    }
+    if (patch) return { result: { extensions: { live: { revision, patch } } }, length }
     return { result: { ...result, extensions: { live: { revision } } }, length }
   }
 
@@ -335,7 +343,7 @@ export class Follower implements LiveFollower, SubscriptionValues<Message> {
   continuation = () => 'Send the query again.'
 
   /** Ends it at once, also while the next result is awaited. */
-  async return(): Promise<IteratorResult<Message, undefined>> {
+  async return(): Promise<IteratorResult<SentResult, undefined>> {
     if (!this.#hasEnded) {
       this.#hasEnded = true
       this.#query.remove(this)
@@ -345,6 +353,3 @@ export class Follower implements LiveFollower, SubscriptionValues<Message> {
     return { done: true, value: undefined }
   }
 }
-
-/** Longer than any wait: timers take 32 bits. */
-const maxWait = 2 ** 31 - 1

@@ -3,6 +3,7 @@ import { createAlarm, GatewayError } from '@fusion-gateway/base'
 import type { ExecutionResult } from 'graphql'
 import { lengthOf } from '../operation/admit.ts'
 import { Interruption } from '../subscription-values.ts'
+import { type PatchOperation, patchOf } from './patch.ts'
 
 /** A result of a live query. */
 export interface Version {
@@ -15,12 +16,20 @@ export interface Version {
   readonly hash: string
   /** Who has paid for the read. */
   readonly payer: LiveFollower
-  /** The version before it, and what is different, if both are short. */
-  readonly before: { readonly hash: string; readonly data: unknown } | undefined
+  /**
+   * Returns the patch that makes its data from those of another version, computed once for all who ask.
+   *
+   * @param sent the hash of the other version
+   * @returns undefined if that is not the version before it, one of both is long or has errors, or the patch is not
+   *   shorter than the data
+   */
+  patch(sent: string | undefined): readonly PatchOperation[] | undefined
 }
 
 /** Somebody who follows a live query. */
 export interface LiveFollower {
+  /** Whose points it spends: followers with the same id run out of them together. */
+  readonly payerId: string
   /** Called when there is another version, or the query has failed. */
   wake(): void
 }
@@ -30,11 +39,11 @@ export interface Evaluation {
   readonly result: ExecutionResult
   /** Whether nothing changes any more. */
   readonly isLast: boolean
-  /** How long the query is not read again, in milliseconds: the points of the minute are nearly spent. */
+  /** How long its payer pays for no other one, in milliseconds: the points of the minute are nearly spent. */
   readonly rest: number
 }
 
-/** Data above this length, in characters, is not kept to be compared with the next one. */
+/** Data above this length as JSON, in characters, is not kept to be compared with the next one. */
 const maxKept = 64 * 1024
 
 /**
@@ -54,6 +63,10 @@ export class LiveQuery<Follower extends LiveFollower> {
   #isOutdated = true
   #isRunning = false
   #wasInterrupted = false
+  /** The data of the last result, if they are short. */
+  #kept: Kept | undefined
+  /** Until when those rest who have no points for a read, as times of `performance.now()`, by `payerId`. */
+  readonly #resting = new Map<string, number>()
   readonly #alarm = createAlarm()
   readonly #throttle: number
   readonly #evaluate: (follower: Follower) => Promise<Evaluation>
@@ -70,7 +83,7 @@ export class LiveQuery<Follower extends LiveFollower> {
     this.#onEnd = onEnd
   }
 
-  /** Notes that its result can be another one now. */
+  /** Notes that its result can have changed. */
   outdate(): void {
     this.#isOutdated = true
     this.#alarm.ring()
@@ -83,9 +96,9 @@ export class LiveQuery<Follower extends LiveFollower> {
 
   /** Reads it from now on, while anybody follows it. */
   start(): void {
-    if (this.#isRunning) return
-    this.#isRunning = true
-    void this.#run()
+    // If it is read already, the new follower may have the points that the others lack.
+    if (this.#isRunning) this.#alarm.ring()
+    else void this.#run()
   }
 
   remove(follower: Follower): void {
@@ -95,54 +108,71 @@ export class LiveQuery<Follower extends LiveFollower> {
   }
 
   async #run(): Promise<void> {
-    let restsUntil = 0
+    this.#isRunning = true
+    let until = 0
     while (this.followers.size > 0 && !this.failure) {
-      const rest = restsUntil - performance.now()
-      if (!this.#isOutdated) await this.#alarm.wait(maxWait)
-      else if (rest > 0) await this.#alarm.wait(rest)
-      else {
-        const startedAt = performance.now()
-        restsUntil = startedAt + Math.max(this.#throttle, await this.#read())
-      }
+      const now = performance.now()
+      const payer = this.#isOutdated && until <= now ? this.#findPayer(now) : undefined
+      if (payer) until = await this.#read(payer)
+      else if (!this.#isOutdated) await this.#alarm.wait(maxWait)
+      else await this.#alarm.wait((until > now ? until : Math.min(...this.#resting.values())) - now)
     }
     this.#isRunning = false
   }
 
-  /** Reads the result. Returns how long it is not read again, in milliseconds. */
-  async #read(): Promise<number> {
-    // The one who has paid longest ago pays.
-    const [payer] = this.followers
-    if (!payer) return 0
+  /** Of the followers that have points, the one that has paid longest ago. Undefined if all rest. */
+  #findPayer(now: number): Follower | undefined {
+    for (const [payerId, until] of this.#resting) if (until <= now) this.#resting.delete(payerId)
+    for (const follower of this.followers) if (!this.#resting.has(follower.payerId)) return follower
+    return undefined
+  }
+
+  /** Reads the result. Returns until when it is not read again, as a time of `performance.now()`. */
+  async #read(payer: Follower): Promise<number> {
+    const startedAt = performance.now()
     this.followers.delete(payer)
     this.followers.add(payer)
     this.begun += 1
     this.#isOutdated = false
     try {
       const { result, isLast, rest } = await this.#evaluate(payer)
+      this.#rest(payer, rest)
       this.#show(result, isLast, payer)
       this.ended = this.begun
       this.#wasInterrupted = false
-      return rest
+      return startedAt + this.#throttle
     } catch (error) {
       this.#isOutdated = true
-      // Those who wait for the first result are told at once.
-      const wait = this.version && waitOf(error)
-      if (wait !== undefined) return wait
-      // A row can have been deleted between two statements of the read. Then the next read succeeds.
-      if (error instanceof Interruption && !this.#wasInterrupted) {
-        this.#wasInterrupted = true
-        return 0
-      }
-      // The client that pays may have gone: then another one pays.
-      if (this.followers.has(payer)) this.fail(error)
+      this.#failUnlessTemporary(error, payer)
       return 0
     } finally {
       for (const follower of this.followers) follower.wake()
     }
   }
 
+  #rest(payer: Follower, milliseconds: number): void {
+    if (milliseconds > 0) this.#resting.set(payer.payerId, performance.now() + milliseconds)
+  }
+
+  /** Ends it after an error, unless another read may succeed: at the cost of another key, or later. */
+  #failUnlessTemporary(error: unknown, payer: Follower): void {
+    const wait = waitOf(error)
+    if (wait !== undefined) {
+      this.#rest(payer, wait)
+      // Those who wait for the first result are told at once.
+      if (!this.version && !this.#findPayer(performance.now())) this.fail(error)
+    } else if (error instanceof Interruption && !this.#wasInterrupted) {
+      // A row can have been deleted between two statements of the read. Then the next read succeeds.
+      this.#wasInterrupted = true
+    } else if (this.followers.has(payer)) {
+      // Otherwise the client that pays has gone, and another one pays.
+      this.fail(error)
+    }
+  }
+
   /** Ends it for all who follow it. */
   fail(error: unknown): void {
+    if (this.failure || this.followers.size === 0) return
     this.failure = { error }
     this.#alarm.ring()
     for (const follower of this.followers) follower.wake()
@@ -151,19 +181,41 @@ export class LiveQuery<Follower extends LiveFollower> {
 
   #show(result: ExecutionResult, isLast: boolean, payer: Follower): void {
     const { data, errors } = result
-    const text = JSON.stringify([data, errors])
+    const shown = errors ? [data, errors] : data
+    const text = JSON.stringify(shown)
     const found = hash('sha256', text, 'base64')
     const { version } = this
     if (version?.hash === found && version.isLast === isLast) return
-    const length = lengthOf(errors ? [data, errors] : data)
-    const isShort = version && Math.max(version.length, length) <= maxKept && !errors && !version.result.errors
-    const before = isShort ? { hash: version.hash, data: version.result.data } : undefined
-    this.version = { result, isLast, payer, length, hash: found, before }
+    const kept = errors || text.length > maxKept ? undefined : { hash: found, data, length: text.length }
+    const patch = createPatch(this.#kept, kept)
+    this.version = { result, isLast, length: lengthOf(shown), hash: found, payer, patch }
+    this.#kept = kept
   }
 }
 
-/** Longer than any wait: timers take 32 bits. */
-const maxWait = 2 ** 31 - 1
+/** Data of a version, which are compared with those of the next one. */
+interface Kept {
+  readonly hash: string
+  readonly data: unknown
+  /** The length of the data as JSON. */
+  readonly length: number
+}
+
+/** Creates the function that computes a patch when it is first asked for. It keeps both data, and no version. */
+function createPatch(before: Kept | undefined, after: Kept | undefined): Version['patch'] {
+  let made: { readonly patch: readonly PatchOperation[] | undefined } | undefined
+  return (sent) => {
+    if (!before || !after || before.hash !== sent) return undefined
+    if (!made) {
+      const patch = patchOf(before.data, after.data)
+      made = { patch: JSON.stringify(patch).length < after.length ? patch : undefined }
+    }
+    return made.patch
+  }
+}
+
+/** Longer than any wait, in milliseconds: timers take 32 bits. */
+export const maxWait = 2 ** 31 - 1
 
 /** How long to wait after an error, in milliseconds, if the same may succeed then: there are too few points. */
 export function waitOf(error: unknown): number | undefined {

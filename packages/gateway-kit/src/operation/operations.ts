@@ -83,7 +83,7 @@ export interface Operations extends Preparer {
   /** Executes an operation that was admitted before: the next page of a list. */
   executeAdmitted(request: OperationRequest): Promise<OperationResponse>
   /**
-   * Follows a query that is prepared: its results, each as often as it is another one.
+   * Follows a query that is prepared: the first result, and each that differs from the one before.
    *
    * @returns undefined if it can change without a notice
    * @throws GatewayError if the query cannot be executed now, or too much is followed
@@ -152,7 +152,9 @@ export function createOperations(options: OperationsOptions): Operations {
   const memory =
     changeLog && createResponseMemory({ ...services, maxBytes, changeLog, queue: queues.checks, waitMilliseconds })
   const take = takePoints(admissions, limits)
-  const evaluate = createEvaluate(services, limits, executeInSteps(take, executeBy(executeAdmitted)))
+  // Points first: a read that lacks them waits a second before it is refused, and would keep its turn.
+  const inTurn = queueIfLong(limits, () => true)
+  const evaluate = createEvaluate(services, executeInSteps(take, inTurn, executeBy(executeAdmitted)))
   const live = memory && createLiveQueries({ memory, changeLog, admissions, evaluate })
   const following = live && createFollowLive(live, limits)
 

@@ -298,11 +298,15 @@ function isLong({ kind, busyMilliseconds }: PreparedOperation, cost: number): bo
   return milliseconds === undefined ? cost >= long.costOfUnknown : milliseconds > long.milliseconds
 }
 
-/** Lets operations that keep the event loop busy wait in a fair queue. */
-export function queueIfLong({ queues }: Pick<OperationLimits, 'queues'>): Step {
+/**
+ * Lets operations wait in a fair queue.
+ *
+ * @param isQueued which of them, by what they may cost: those that keep the event loop busy
+ */
+export function queueIfLong({ queues }: Pick<OperationLimits, 'queues'>, isQueued = isLong): Step {
   return aroundExecution((run, next) => {
     const { operation, context, statements, held } = requestOf(run)
-    if (!isLong(operation, held.points?.requested ?? 0)) return next()
+    if (!isQueued(operation, held.points?.requested ?? 0)) return next()
     return queues.operations.run(context.viewer, next, () => statements.isAbandoned === true)
   })
 }

@@ -12,7 +12,7 @@ import { type Origin, type Reader, type Remembered, type Room, TenantMemory } fr
 // before each use (docs/caching.md).
 
 export interface ResponseMemoryOptions extends LogChecksOptions {
-  /** The most bytes that it keeps. With 0 it keeps no response. */
+  /** The most bytes that it keeps. */
   readonly maxBytes: number
   readonly metrics: Pick<Metrics, 'keptResponses'>
 }
@@ -95,7 +95,7 @@ export function createResponseMemory(options: ResponseMemoryOptions) {
     async find(request: OperationRequest): Promise<Remembered | undefined> {
       const { operation, context, bodyLength } = request
       const dependencies = dependenciesOf(operation)
-      if (!dependencies || maxBytes === 0 || bodyLength > maxBodyLength) return undefined
+      if (!dependencies || bodyLength > maxBodyLength) return undefined
       const { tenantAppId } = context.viewer
       const memory = memoryOf(tenantAppId)
       if (!checks.mayWait(database.sql.nodeOf(tenantAppId))) return undefined
