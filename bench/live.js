@@ -22,8 +22,11 @@ const followers = Number(options.followers)
 const seconds = Number(options.seconds)
 
 const tree = 'id name accounts { displayName profile { username followersCount } }'
-const samePage = () => `query @live { users(first: 20) { nodes { ${tree} } } }`
-const ownPage = (number) => `query @live { user(id: "usr_${number}") { ${tree} } }`
+const samePage = () => ({ query: `query @live { users(first: 20) { nodes { ${tree} } } }` })
+const ownPage = (number) => ({
+  query: `query ($id: ID!) @live { user(id: $id) { ${tree} } }`,
+  variables: { id: `usr_${number}` },
+})
 
 /** Inserts as many users as clients, each with two accounts and profiles. */
 async function createRows(client, tenantAppId) {
@@ -47,10 +50,10 @@ async function createRows(client, tenantAppId) {
 }
 
 /** Follows a query. Calls back with each message, and when it arrived. */
-async function follow(address, key, query, onMessage) {
+async function follow(address, key, body, onMessage) {
   const headers = { 'content-type': 'application/json', accept: 'text/event-stream', 'x-api-key': key }
   const sent = request(`${address}/graphql`, { agent: new Agent(), method: 'POST', headers })
-  sent.end(JSON.stringify({ query }))
+  sent.end(JSON.stringify(body))
   const [response] = await once(sent, 'response')
   if (response.statusCode !== 200) throw new Error(`The gateway refused a follower: ${response.statusCode}`)
   response.setEncoding('utf8').on('data', (text) => onMessage(text, performance.now()))

@@ -69,8 +69,11 @@ export function isRefusal(error: unknown): error is GatewayError {
 
 const checkMilliseconds = 1_000
 
+/** Streams whose checks are due within this time are checked together: thousands of them would wake the process for each. */
+const togetherMilliseconds = 50
+
 /**
- * Checks a key or token each second, for streams that may have nothing to send for a long time.
+ * Checks a key or token about each second, for streams that may have nothing to send for a long time.
  *
  * @param check rejects with UNAUTHENTICATED when it is no longer valid, and with TENANT_SUSPENDED. After other errors,
  *   such as a database that does not answer, it is checked again
@@ -78,12 +81,20 @@ const checkMilliseconds = 1_000
  * @returns stops checking
  */
 export function watchCredential(check: () => Promise<unknown>, onInvalid: (reason: GatewayError) => void): () => void {
-  const timer = setInterval(() => {
+  let timer: NodeJS.Timeout
+  const wait = () => {
+    const early = Math.floor(performance.now() % togetherMilliseconds)
+    timer = setTimeout(checkNow, checkMilliseconds - early).unref()
+  }
+  function checkNow(): void {
+    wait()
     check().catch((error: unknown) => {
       if (!isRefusal(error)) return
-      clearInterval(timer)
+      stop()
       onInvalid(error)
     })
-  }, checkMilliseconds).unref()
-  return () => clearInterval(timer)
+  }
+  const stop = () => clearTimeout(timer)
+  wait()
+  return stop
 }
