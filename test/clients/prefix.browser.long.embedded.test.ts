@@ -179,7 +179,7 @@ for (const [name, { version, prepare }] of Object.entries(proxies)) {
       expect(graphiql.url()).toMatch(`${root}graphql`)
       // A live query, over a WebSocket.
       await graphiql.getByRole('button', { name: /^Execute query/ }).click()
-      await graphiql.locator('.result-window').getByText('usr_demo_').first().waitFor()
+      await graphiql.locator('.result-window').getByText('usr_').first().waitFor()
 
       await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
       await page.bringToFront()
