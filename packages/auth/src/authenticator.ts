@@ -69,7 +69,7 @@ export function isRefusal(error: unknown): error is GatewayError {
 
 const checkMilliseconds = 1_000
 
-/** Streams whose checks are due within this time are checked together: thousands of them would wake the process for each. */
+/** Streams whose checks are due within this time are checked together: thousands would each wake the process. */
 const togetherMilliseconds = 50
 
 /**
