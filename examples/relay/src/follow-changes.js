@@ -1,12 +1,12 @@
 import { graphql } from 'relay-runtime'
 
-/** Changes of a job. Jobs belong to no user, so the token must not be bound to one. */
-export const followJob = graphql`
-  subscription followJobSubscription($id: ID!) {
-    job(id: $id) {
+/** The changes of users. The token needs the scope `events:read`. */
+export const followChanges = graphql`
+  subscription followChangesSubscription($after: ID) {
+    events(after: $after, types: [USER_CREATED, USER_UPDATED, USER_DELETED]) {
       id
-      status
-      progress
+      type
+      resourceId
     }
   }
 `
