@@ -28,8 +28,11 @@ describe('docs/jobs.md', () => {
     const created = client.iterate<{ createJob: { job: { id: string } } }>({ query })
     const { id } = present((await created.next()).value?.data).createJob.job
     const seen: unknown[] = []
-    const following = `subscription { job(id: "${id}") { status progress result } }`
-    for await (const { data } of client.iterate<{ job: unknown }>({ query: following })) seen.push(data?.job)
+    const following = `query @live { job(id: "${id}") { status progress result } }`
+    for await (const { data } of client.iterate<{ job: { status: string } }>({ query: following })) {
+      seen.push(data?.job)
+      if (data && !['PENDING', 'RUNNING'].includes(data.job.status)) break
+    }
     client.dispose()
     expect(seen).toContainEqual({ status: 'RUNNING', progress: 0.5, result: null })
     expect(seen.at(-1)).toEqual({

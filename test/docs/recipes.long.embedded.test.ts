@@ -45,12 +45,10 @@ describe.skipIf(!hasExample('relay'))('docs/recipes/relay.md', () => {
       createUser(input: { name: $name, email: "a@example.com", phone: "1" }) { user { id } }
     }`
     const createKey = `mutation CreateKey {
-      createApiKey(input: { name: "backend", scopes: ["tokens:create", "users:read", "users:write", "jobs:read"] }) { key apiKey { id } }
+      createApiKey(input: { name: "backend", scopes: ["tokens:create", "users:read", "users:write", "events:read"] }) { key apiKey { id } }
     }`
     const revokeKey = 'mutation RevokeKey($id: ID!) { revokeApiKey(input: { id: $id }) { apiKey { id } } }'
-    const wait = 'mutation Wait { createJob(input: { jobType: "wait" }) { job { id } } }'
-    const cancel = 'mutation Cancel($id: ID!) { cancelJob(input: { id: $id }) { job { id } } }'
-    writeFileSync(tokenFile, JSON.stringify({ token: tokenDocument, create, createKey, revokeKey, wait, cancel }))
+    writeFileSync(tokenFile, JSON.stringify({ token: tokenDocument, create, createKey, revokeKey }))
     const env = { DATA_DIR: dataDir, TRUSTED_DOCUMENTS: `${path.join(example, 'documents.json')},${tokenFile}` }
     const gateway = await startGateway(env)
     onTestFinished(async () => {
@@ -77,9 +75,11 @@ describe.skipIf(!hasExample('relay'))('docs/recipes/relay.md', () => {
     }
     // The gateway and the token backend have the origin of the page.
     const request = globalThis.fetch
+    let tokens = 0
     const origin = vi.spyOn(globalThis, 'fetch').mockImplementation((input, init) => {
       if (String(input) !== `${gateway.address}/token`) return request(input, init)
-      const inputFor = async () => ({ scopes: ['users:read', 'users:write', 'jobs:read'] })
+      tokens += 1
+      const inputFor = async () => ({ scopes: ['users:read', 'users:write', 'events:read'] })
       return createTokenHandler({ url, apiKey: backendKey.key, inputFor })(new Request(input, init))
     })
     onTestFinished(() => origin.mockRestore())
@@ -119,38 +119,26 @@ describe.skipIf(!hasExample('relay'))('docs/recipes/relay.md', () => {
     shown.dispose()
     await following
 
-    // And a subscription.
+    // A subscription whose token ends starts again with a new one, after the last event.
     const { requestSubscription } = await load('node_modules/relay-runtime/index.js')
-    const { default: subscription } = await load('src/__generated__/followJobSubscription.graphql.js')
-    const job = await new Promise((resolve, reject) => {
-      const { dispose } = requestSubscription(environment, {
-        subscription,
-        variables: { id: 'job_demo_1' },
-        onNext(data: { job: unknown }) {
-          resolve(data.job)
-          dispose()
-        },
-        onError: reject,
-      })
+    const { default: subscription } = await load('src/__generated__/followChangesSubscription.graphql.js')
+    const seen: string[] = []
+    const { dispose } = requestSubscription(environment, {
+      subscription,
+      variables: { after: null },
+      onNext: ({ events }: { events: { resourceId: string } }) => void seen.push(events.resourceId),
     })
-    expect(job).toMatchObject({ id: 'job_demo_1', status: 'SUCCEEDED' })
-
-    // A subscription whose token ends starts again with a new one.
-    const { id: waiting } = (await run('wait'))['createJob'].job
-    const states: string[] = []
-    await new Promise<void>((resolve, reject) => {
-      requestSubscription(environment, {
-        subscription,
-        variables: { id: waiting },
-        onNext({ job }: { job: { status: string } }) {
-          states.push(job.status)
-          void (states.length < 3 ? replaceKey() : run('cancel', { id: waiting }))
-        },
-        onCompleted: resolve,
-        onError: reject,
-      })
-    })
-    expect(states).toEqual(['PENDING', 'PENDING', 'PENDING', 'CANCELLED'])
+    const createAndSee = async (name: string) => {
+      const { id } = (await run('create', { name }))['createUser'].user
+      await vi.waitFor(() => expect(seen).toContain(id), 10_000)
+    }
+    await createAndSee('With the first token')
+    const asked = tokens
+    await replaceKey()
+    await vi.waitFor(() => expect(tokens).toBeGreaterThan(asked), 10_000)
+    await createAndSee('With the next token')
+    dispose()
+    expect(new Set(seen).size).toBe(seen.length)
 
     // So does a request, and what a person did once is done once.
     await replaceKey()

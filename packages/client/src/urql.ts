@@ -70,7 +70,8 @@ export function createUrqlClient(options: UrqlOptions): Client & Closable {
   const { exchanges = [], cache = cacheOptions, requestPolicy = 'cache-first', url, documents } = options
   const forgotten = makeSubject<void>()
   const connection = connect(options, {
-    add: (created) => void client.subscription(createdDocument, { created }).toPromise(),
+    // After the cache has the result of the mutation: it takes that of a query which was sent before for an older one.
+    add: (created) => queueMicrotask(() => void client.subscription(createdDocument, { created }).toPromise()),
     forget: () => forgotten.next(),
   })
   /** What ends the live queries that are followed. */

@@ -115,6 +115,20 @@ describe.each(Object.entries(libraries))('a live query of %s', (_, connect) => {
     await shows(view, 'Others again')
   })
 
+  it('shows a change that follows the creation by the page at once', async () => {
+    const { client, run, answerOnce } = await open()
+    const view = client.watch(users, {})
+    await shows(view)
+    answerOnce('mutation Create', async (forward) => {
+      const response = await forward()
+      const { data } = await response.clone().json()
+      await run(documents.rename, { id: data.createUser.user.id, name: 'Others' })
+      return response
+    })
+    await client.mutate(documents.create.replace('user { id }', 'user { id name }'), { name: 'Mine' })
+    await shows(view, 'Others')
+  })
+
   it('keeps no error of an earlier result', async () => {
     const { client, create, answerOnce } = await open()
     const { id } = await create.user({ name: 'A' })

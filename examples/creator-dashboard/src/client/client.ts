@@ -1,7 +1,11 @@
 import { hasCode } from '@fusion-gateway/client'
 import { cacheOptions, createUrqlClient } from '@fusion-gateway/client/urql'
+import { createContext } from 'react'
 import { type Client, mapExchange } from 'urql'
 import type { Session } from './session.ts'
+
+/** Whether requests wait for the gateway. */
+export const Waiting = createContext(false)
 
 /**
  * Creates the client of a session. Its cache ends with it.

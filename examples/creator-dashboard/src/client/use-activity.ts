@@ -1,5 +1,4 @@
-import { useMemo } from 'react'
-import { useQuery } from 'urql'
+import { type CombinedError, useQuery, useSubscription } from 'urql'
 import {
   type ChangeFragment,
   type CreatorRowFragment,
@@ -7,7 +6,6 @@ import {
   type FollowActivitySubscription,
   RecentActivityDocument,
 } from '../__generated__/graphql.ts'
-import { type Stream, useStream } from './use-stream.ts'
 
 const shown = 8
 
@@ -24,18 +22,20 @@ export interface Activity {
 const nothing: Activity = { changes: [], profiles: new Map(), unlinked: new Set() }
 
 /** Follows the tenant's event log: the last changes, and those that come. */
-export function useActivity(): Stream<Activity> {
-  const [{ data, error }] = useQuery({ query: RecentActivityDocument, requestPolicy: 'network-only' })
-  const recent = data?.events?.nodes
+export function useActivity(): { readonly data?: Activity; readonly error: CombinedError | undefined } {
+  const [query] = useQuery({ query: RecentActivityDocument, requestPolicy: 'network-only' })
+  const recent = query.data?.events?.nodes
   // The stream begins after the last event that is known, so none is missed in between.
-  const variables = useMemo(() => recent && { after: recent.at(-1)?.id ?? null }, [recent])
-  const stream = useStream(FollowActivityDocument, { variables, merge })
+  const [stream] = useSubscription(
+    { query: FollowActivityDocument, variables: { after: recent?.at(-1)?.id ?? null }, pause: !recent },
+    merge,
+  )
+  if (!recent) return { error: query.error }
   const { changes, ...live } = stream.data ?? nothing
-  if (!recent) return { isLive: false, error }
-  return { ...stream, data: { ...live, changes: [...changes, ...recent.toReversed()].slice(0, shown) } }
+  return { data: { ...live, changes: [...changes, ...recent.toReversed()].slice(0, shown) }, error: stream.error }
 }
 
-function merge({ events: { node, ...change } }: FollowActivitySubscription, before: Activity = nothing): Activity {
+function merge(before: Activity = nothing, { events: { node, ...change } }: FollowActivitySubscription): Activity {
   const changed = profilesOf(node).map((profile) => [profile.id, profile] as const)
   return {
     changes: [{ ...change, node }, ...before.changes].slice(0, shown),

@@ -1,27 +1,22 @@
 import { useState } from 'react'
-import { type CombinedError, useMutation } from 'urql'
+import { type CombinedError, useMutation, useQuery } from 'urql'
 import {
   CancelJobDocument,
   FollowJobDocument,
-  type FollowJobSubscription,
+  type FollowJobQuery,
   RetryJobDocument,
 } from '../__generated__/graphql.ts'
-import { useStream } from '../client/use-stream.ts'
 import { Live, Status } from '../parts/badges.tsx'
 import { dateAndTime } from '../parts/format.ts'
 import { outcomeOf } from '../parts/job-outcome.ts'
 import { Link } from '../parts/link.tsx'
 import { Loading, messageOf, Problem } from '../parts/notices.tsx'
 
-type Job = NonNullable<FollowJobSubscription['job']>
-
-const isFinished = (job: Job) => ['SUCCEEDED', 'FAILED', 'CANCELLED'].includes(job.status)
-const merge = (sent: FollowJobSubscription) => sent
+type Job = NonNullable<FollowJobQuery['job']>
 
 /** One job, live, with what staff can do about it. */
 export function JobPage({ id }: { readonly id: string }) {
-  const [variables, setVariables] = useState({ id })
-  const { data, error, isLive } = useStream(FollowJobDocument, { variables, merge })
+  const [{ data, error }] = useQuery({ query: FollowJobDocument, variables: { id } })
   const job = data?.job
   return (
     <>
@@ -31,14 +26,13 @@ export function JobPage({ id }: { readonly id: string }) {
       </p>
       <div className="heading">
         <h1>{job?.jobType ?? 'Job'}</h1>
-        {job && !isFinished(job) && <Live isLive={isLive} />}
+        {job && <Live error={error} />}
       </div>
       {error && !data && <Problem title="The job cannot be shown" message={messageOf(error)} />}
       {!data && !error && <Loading>Loading the job</Loading>}
       {data && !job && <p className="empty">There is no job {id}. Finished jobs are removed after a time.</p>}
       {job && <Details job={job} />}
-      {/* Retrying starts a finished job, whose stream has ended. */}
-      {job && <Actions job={job} onChange={() => setVariables({ id })} />}
+      {job && <Actions job={job} />}
     </>
   )
 }
@@ -84,7 +78,7 @@ function Json({ title, value }: { readonly title: string; readonly value: unknow
   )
 }
 
-function Actions({ job: { id, status }, onChange }: { readonly job: Job; readonly onChange: () => void }) {
+function Actions({ job: { id, status } }: { readonly job: Job }) {
   const [retrying, retry] = useMutation(RetryJobDocument)
   const [cancelling, cancel] = useMutation(CancelJobDocument)
   const [problem, setProblem] = useState<string>()
@@ -92,7 +86,6 @@ function Actions({ job: { id, status }, onChange }: { readonly job: Job; readonl
 
   function show(error: CombinedError | undefined, userErrors: readonly { readonly message: string }[] = []) {
     setProblem(error ? messageOf(error) : userErrors[0]?.message)
-    onChange()
   }
 
   return (

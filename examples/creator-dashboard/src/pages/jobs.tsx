@@ -1,8 +1,7 @@
 import { createAction } from '@fusion-gateway/client'
 import { type FormEvent, useMemo, useState } from 'react'
-import { useMutation } from 'urql'
-import { FetchFeedDocument } from '../__generated__/graphql.ts'
-import { type Job, useLiveJobs } from '../client/use-live-jobs.ts'
+import { useMutation, useQuery } from 'urql'
+import { FetchFeedDocument, type JobDetailsFragment, LatestJobsDocument } from '../__generated__/graphql.ts'
 import { Live, Status } from '../parts/badges.tsx'
 import { dateAndTime } from '../parts/format.ts'
 import { outcomeOf } from '../parts/job-outcome.ts'
@@ -11,7 +10,8 @@ import { Empty, Loading, messageOf, Problem } from '../parts/notices.tsx'
 
 /** Starts jobs, and follows the latest ones. */
 export function Jobs() {
-  const { data: jobs, isLive, error } = useLiveJobs()
+  const [{ data, error }] = useQuery({ query: LatestJobsDocument })
+  const jobs = data?.jobs?.nodes
   return (
     <>
       <title>Jobs · Creator dashboard</title>
@@ -19,7 +19,7 @@ export function Jobs() {
       <FetchFeed />
       <div className="heading">
         <h2>Latest jobs</h2>
-        <Live isLive={isLive} />
+        <Live error={error} />
       </div>
       {error && !jobs && <Problem title="The jobs cannot be followed" message={messageOf(error)} />}
       {!jobs && !error && <Loading>Loading the jobs</Loading>}
@@ -59,7 +59,7 @@ function FetchFeed() {
   )
 }
 
-function JobCard({ job }: { readonly job: Job }) {
+function JobCard({ job }: { readonly job: JobDetailsFragment }) {
   const { id, jobType, status, progress, payload, createdAt, finishedAt } = job
   return (
     <li className="card" aria-label={id}>

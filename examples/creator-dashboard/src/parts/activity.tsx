@@ -1,17 +1,16 @@
 import type { ChangeFragment } from '../__generated__/graphql.ts'
-import type { Activity as Changes } from '../client/use-activity.ts'
-import type { Stream } from '../client/use-stream.ts'
+import type { useActivity } from '../client/use-activity.ts'
 import { Live } from './badges.tsx'
 import { dateAndTime, words } from './format.ts'
 import { Loading, messageOf, Problem } from './notices.tsx'
 
 /** The last changes of the tenant, live. */
-export function Activity({ data, isLive, error }: Stream<Changes>) {
+export function Activity({ data, error }: ReturnType<typeof useActivity>) {
   return (
     <section className="panel" aria-labelledby="activity">
       <div className="heading">
         <h2 id="activity">Activity</h2>
-        {data && <Live isLive={isLive} />}
+        {data && <Live error={error} />}
       </div>
       {error && !data && <Problem title="The changes cannot be followed" message={messageOf(error)} />}
       {!data && !error && <Loading>Loading the changes</Loading>}

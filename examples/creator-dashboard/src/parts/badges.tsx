@@ -1,3 +1,6 @@
+import { use } from 'react'
+import type { CombinedError } from 'urql'
+import { Waiting } from '../client/client.ts'
 import { words } from './format.ts'
 
 /** The colours of statuses. The text says the same, so colour is not needed to read it. */
@@ -15,7 +18,8 @@ export function Status({ status }: { readonly status: string }) {
 }
 
 /** Whether changes arrive. */
-export function Live({ isLive }: { readonly isLive: boolean }) {
+export function Live({ error }: { readonly error: CombinedError | undefined }) {
+  const isLive = !use(Waiting) && !error
   return (
     <p className={isLive ? 'live' : 'live off'} role="status">
       {isLive ? 'Live' : 'Connecting again'}

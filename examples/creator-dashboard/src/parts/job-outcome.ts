@@ -1,4 +1,4 @@
-import type { Job } from '../client/use-live-jobs.ts'
+import type { JobDetailsFragment as Job } from '../__generated__/graphql.ts'
 
 const outcomes: Readonly<Record<Job['status'], (job: Job) => string>> = {
   PENDING: () => 'Waits for a worker',
