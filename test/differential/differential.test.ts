@@ -31,6 +31,6 @@ it('each response to a random operation is that of graphql-js over the plain row
   const mismatches = await runOperations(world, { operations, seed, onProgress })
   // Not as a difference of arrays, which would escape and shorten the descriptions.
   if (mismatches.length > 0) expect.fail(mismatches.join('\n\n'))
-  // Some of the responses were kept ones. Not kept are those to a router, one in ten, and those with the history of a profile or groups.
+  // Some of the responses were kept ones. Those to a router, one in ten, and those with history or groups are not.
   expect(await hits()).toBeGreaterThan((operations * 0.9) / 4)
 }, 86_400_000)

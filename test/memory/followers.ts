@@ -86,6 +86,8 @@ export function startFollowers({ places, tenants, count, seed, mayFail = () => f
       close: () => {},
       /** What it was shown. Later results must not show less. */
       floors: new Map<Numbers, number>(),
+      /** What the last result shows: a row that was not in it can have been written long before it came. */
+      shown: new Set<Numbers>(),
       last: undefined as Json,
       /** What a query without `@live` returns. */
       async query(): Promise<Json> {
@@ -109,12 +111,13 @@ export function startFollowers({ places, tenants, count, seed, mayFail = () => f
       for (const [numbers, shown] of observation.shown) {
         const before = floors.get(numbers)
         if (before === undefined || shown > before) floors.set(numbers, shown)
-        if (first || before === undefined || shown <= before) continue
+        if (first || before === undefined || shown <= before || !follower.shown.has(numbers)) continue
         const written = numbers.acknowledgedAfter(before, shown)
         if (written === undefined) continue
         late = Math.max(late, now - Math.max(written, faultAt))
         if (!(written < faultAt)) times.push(Math.max(0, now - written))
       }
+      follower.shown = new Set(observation.shown.keys())
       if (late > throttle + promised) counts.late += 1
       if (late > throttle + maxLateness) observation.wrong(`it is ${Math.round(late)} ms late`)
       const found = observation.problems.slice(0, 3).map(({ kind, text }) => `${kind}: ${text}`)
