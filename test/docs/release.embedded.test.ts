@@ -20,20 +20,21 @@ function createFolder(): string {
   return folder
 }
 
-/** Copies what the check reads, as version 0.2.0 between two releases. */
+/** Copies what the check reads, as version 0.2.0 before its release. */
 function copyProject() {
-  const root = createFolder()
+  const root = projectOf({
+    'CHANGELOG.md': '## [0.2.0] - Unreleased\n\n## [0.1.0] - 2026-01-01\n',
+    'test/fixtures/release-0.1.0.graphql': '',
+    'test/db/previous-release.long.postgres.test.ts': '/** The commit of version 0.1.0. */',
+  })
   const files = [
     'package.json',
     'package-lock.json',
     'README.md',
-    'CHANGELOG.md',
     'packages/client/package.json',
     'packages/client/src/version.ts',
     'docs/frontends.md',
     'docs/recipes',
-    'test/fixtures/release-0.1.0.graphql',
-    'test/db/previous-release.long.postgres.test.ts',
   ]
   for (const file of files) cpSync(path.join(projectRoot, file), path.join(root, file), { recursive: true })
   const change = (file: string, from: string | RegExp, to: string) => {
@@ -43,7 +44,6 @@ function copyProject() {
   }
   const date = (text: string) => change('CHANGELOG.md', /^## \[.*$/m, `## [0.2.0] - ${text}`)
   setVersion(root, '0.2.0-dev')
-  date('Unreleased')
   change('README.md', /Version [\d.]+ is released/, 'Version 0.1.0 is released')
   return { root, change, date }
 }
