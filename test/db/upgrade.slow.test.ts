@@ -78,6 +78,7 @@ it('the migrations keep every row and remove the schema of the queue library', a
     '20261130020000_external_ids',
     '20261130020100_indexes_of_external_ids',
     '20261130024500_history',
+    '20261130120000_contract_of_0_1_0',
   ])
   expect(await readAll()).toEqual(before)
   const [{ queue } = {}] = await database.prisma.$queryRaw<{ queue?: string | null }[]>`
