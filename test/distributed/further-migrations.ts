@@ -43,6 +43,8 @@ export async function createNextVersion() {
       writeFileSync(path.join(added, 'migration.sql'), sql)
       return name
     },
+    /** Writes the script that drops what only the previous version needs. */
+    writeContract: (sql: string) => writeFileSync(path.join(folder, 'prisma/contract.sql'), sql),
     remove: () => rmSync(folder, { recursive: true }),
   }
 }

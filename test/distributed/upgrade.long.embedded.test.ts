@@ -125,6 +125,7 @@ describe.skipIf(!process.env['TEST_CITUS_URL'])('migrate deploy on a distributed
   })
 
   it('goes on with migrate deploy --contract, when no gateway of the previous release runs', async () => {
+    next.writeContract('DROP INDEX CONCURRENTLY IF EXISTS "user_search_idx";')
     await run(citus.ownerUrl, 'CREATE INDEX user_search_idx ON "user" (name)')
     expect(await fusionOfNext('migrate', 'deploy', '--contract')).toMatchObject({
       code: 0,
