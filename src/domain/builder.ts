@@ -5,7 +5,7 @@ import { maxPageSize } from '@fusion-gateway/prisma-trees'
 import SchemaBuilder from '@pothos/core'
 import PrismaPlugin from '@pothos/plugin-prisma'
 import RelayPlugin from '@pothos/plugin-relay'
-import { unnamedCursors } from './unnamed-cursors.ts'
+import { readUnnamedCursor } from './unnamed-cursors.ts'
 
 /** The types of the schema for Pothos: the context of resolvers, the models, and the scalars. */
 interface SchemaTypes extends TreesTypes {
@@ -36,7 +36,7 @@ export const builder = new SchemaBuilder<SchemaTypes>({
     // docs/decisions/0022-nullable-fields-of-query.md
     hasNullableQuery: true,
     hasDatedDeprecations: true,
-    cursors: unnamedCursors,
+    readCursor: readUnnamedCursor,
     userErrorCodes: {
       NOT_FOUND: 'No object of this tenant has this id.',
       DUPLICATE: 'An earlier input of the same call has the same id, key or account.',

@@ -1,22 +1,15 @@
-import type { CursorFormat } from '@fusion-gateway/pothos-trees'
+import type { CursorReader } from '@fusion-gateway/pothos-trees'
 
 /**
- * The cursors of version 0.1.0, which do not name their list: a time and an id, or a JSON array of a field, its value
- * and an id. Clients may have kept them, and gateways of that version read no others.
+ * Reads the cursors of version 0.1.0, which do not name their list: a time and an id, or a JSON array of a field, its
+ * value and an id. Clients may have kept them.
  */
-export const unnamedCursors: CursorFormat = {
-  isWritten: ({ hasPreviousRelease }) => hasPreviousRelease,
-  write({ fields: [field, ...ties], texts: [text = ''], id }) {
-    if (field === undefined || ties.length > 0) return undefined
-    return field === 'createdAt' ? `${text} ${id}` : JSON.stringify([field, text, id])
-  },
-  read(content) {
-    const [, time, id] = /^(-?\d+) (.*)$/su.exec(content) ?? []
-    if (time !== undefined && id !== undefined) return { list: undefined, fields: ['createdAt'], texts: [time], id }
-    const [field, text, ofRow, ...others] = textsIn(content)
-    if (field === undefined || text === undefined || ofRow === undefined || others.length > 0) return undefined
-    return { list: undefined, fields: [field], texts: [text], id: ofRow }
-  },
+export const readUnnamedCursor: CursorReader = (content) => {
+  const [, time, id] = /^(-?\d+) (.*)$/su.exec(content) ?? []
+  if (time !== undefined && id !== undefined) return { list: undefined, fields: ['createdAt'], texts: [time], id }
+  const [field, text, ofRow, ...others] = textsIn(content)
+  if (field === undefined || text === undefined || ofRow === undefined || others.length > 0) return undefined
+  return { list: undefined, fields: [field], texts: [text], id: ofRow }
 }
 
 /** A JSON array of texts; empty if it is anything else. */

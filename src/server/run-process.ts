@@ -12,7 +12,7 @@ import {
   type RateLimit,
   type RedisConnection,
 } from '@fusion-gateway/limits'
-import { createMissing, deployMigrations, mayHavePreviousRelease, requireMigrations } from '@fusion-gateway/migrate'
+import { createMissing, deployMigrations, requireMigrations } from '@fusion-gateway/migrate'
 import { citusVersion, isNotThereYet, type NodeObserver, statement } from '@fusion-gateway/sql'
 import type { Tracing } from '@fusion-gateway/telemetry'
 import {
@@ -130,14 +130,12 @@ export async function runProcess(options: ProcessOptions): Promise<void> {
   await followNodes(database, logger)
   await logWriteProblems(database.sql, logger)
   await alignEventIds(database, logger)
-  const hasPreviousRelease = await mayHavePreviousRelease(database.sql)
   const services = createServices(database, {
     ...config,
     keyRing: keyRingOf(config),
     metrics,
     queues,
     logger,
-    hasPreviousRelease,
   })
   opened.defer(() => services.events.close())
   measureJobs(metrics, () => countJobs(database))

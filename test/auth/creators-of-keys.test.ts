@@ -76,7 +76,7 @@ describe.each([
     const tenant = await app.createTenant()
     const leaked = await create(tenant)
     const created = await create(leaked.holder)
-    // As a gateway of the previous version revokes it.
+    // As version 0.1.0 revoked it.
     await app.database.prisma.apiKey.updateMany({ where: { id: leaked.id }, data: { revokedAt: new Date() } })
     expect(await works(created)).toBe(true)
     await end(tenant, leaked.id)

@@ -31,6 +31,13 @@ describe('verify secrets', () => {
     expect(await verify(`${second},${first}`, '--encrypt')).toEqual([0, ['signing key|key 1|1']])
     expect(await verify(second)).toEqual([0, ['signing key|key 1|1']])
   })
+
+  it('encrypts a private key that is stored unencrypted', async () => {
+    await rotateSigningKey(database)
+    expect(await verify(first)).toEqual([1, ['signing key|unencrypted|1']])
+    expect(await verify(first, '--encrypt')).toEqual([0, ['signing key|key 1|1']])
+    expect(await verify(first)).toEqual([0, ['signing key|key 1|1']])
+  })
 })
 
 describe('a stored secret', () => {

@@ -13,14 +13,12 @@ import { createIdempotency, type Idempotency } from './idempotency/idempotency.t
 export interface RequestServices {
   readonly tokens: AccessTokens
   readonly metrics: Metrics
-  /** Whether gateways of the previous release may read what this one stores and returns. */
-  readonly hasPreviousRelease: boolean
 }
 
 export interface Services extends RequestServices, EngineServices {}
 
 /** The services that do not depend on the domain. */
-export interface EngineServices extends Pick<RequestServices, 'tokens' | 'metrics' | 'hasPreviousRelease'> {
+export interface EngineServices extends Pick<RequestServices, 'tokens' | 'metrics'> {
   readonly database: Database
   readonly idempotency: Idempotency
   readonly queues: FairQueues
@@ -54,8 +52,6 @@ export interface EngineOptions {
   readonly queues?: FairQueues
   /** Encrypts stored secrets. Without it there are no webhooks, and signing keys are stored as they are. */
   readonly keyRing?: KeyRing | undefined
-  /** See {@link RequestServices}. */
-  readonly hasPreviousRelease?: boolean
 }
 
 /** Creates the services that do not depend on the domain. They send no statement before they are used. */
@@ -65,13 +61,11 @@ export function createEngineServices(
   options: EngineOptions,
 ): EngineServices {
   const { tokenIssuer, maxReadLength, keyRing, metrics = createMetrics(), queues = createFairQueues() } = options
-  const { hasPreviousRelease = false } = options
   return {
     database,
     idempotency: createIdempotency(),
-    tokens: createAccessTokens(createSigningKeys(database, keyRing, hasPreviousRelease), tokenIssuer),
+    tokens: createAccessTokens(createSigningKeys(database, keyRing), tokenIssuer),
     metrics,
-    hasPreviousRelease,
     queues,
     usageCounts,
     reading: { userModel, longModels: new Set(longModels), maxLength: maxReadLength },

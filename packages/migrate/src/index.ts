@@ -2,7 +2,6 @@ export { grantsFor } from './grants.ts'
 export {
   contract,
   deployMigrations,
-  mayHavePreviousRelease,
   readContractions,
   readMigrationScripts,
   readMigrationStatus,

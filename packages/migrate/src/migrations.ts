@@ -312,11 +312,6 @@ export async function readContractions(sql: Sql): Promise<string[]> {
   return (await sql.query(listFound, [names])).map(([name]) => String(name))
 }
 
-/** Whether gateways of the previous release may use the database: they must be able to read what this one stores. */
-export async function mayHavePreviousRelease(sql: Sql): Promise<boolean> {
-  return (await readContractions(sql)).length > 0
-}
-
 /** Drops what only gateways of the previous release need. It can be repeated. */
 export async function contract(connector: Pick<Connector, 'runScript'>, sql: Sql): Promise<void> {
   await runConcurrent(connector, sql, readContractScript())

@@ -8,7 +8,7 @@ export {
   requireShortList,
   type Side,
 } from './lists/connection.ts'
-export type { CursorFormat, CursorParts } from './lists/cursor.ts'
+export type { CursorParts, CursorReader } from './lists/cursor.ts'
 export { equalTo, oneOf, withText } from './lists/filter-fields.ts'
 export { keyedGroups } from './lists/groups.ts'
 export { choiceArguments, costOfList, type List, readListArguments } from './lists/list.ts'

@@ -1,6 +1,6 @@
 import type { FieldErrorCode } from '@fusion-gateway/base'
 import type { DataModel } from '@fusion-gateway/prisma-trees'
-import type { CursorFormat } from './lists/cursor.ts'
+import type { CursorReader } from './lists/cursor.ts'
 
 export interface TreesOptions {
   readonly model: DataModel
@@ -8,8 +8,8 @@ export interface TreesOptions {
   readonly hasNullableQuery?: boolean
   /** Whether a field is deprecated by `deprecation` alone, which has its days, and not by `deprecationReason`. */
   readonly hasDatedDeprecations?: boolean
-  /** A further format of cursors, such as an earlier one. */
-  readonly cursors?: CursorFormat
+  /** Reads cursors of a further format, such as an earlier one. */
+  readonly readCursor?: CursorReader
   /** What values of `UserErrorCode` mean in this schema, if their descriptions shall say more. */
   readonly userErrorCodes?: Partial<Readonly<Record<FieldErrorCode, string>>>
 }

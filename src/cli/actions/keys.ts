@@ -1,6 +1,5 @@
 import { rotateSigningKey } from '@fusion-gateway/auth'
 import type { ApiKey } from '@fusion-gateway/database'
-import { mayHavePreviousRelease } from '@fusion-gateway/migrate'
 import { readConfig } from '../../config.ts'
 import { createKey, listKeys, revokeKey, rotateKey } from '../../domain/credential/key.service.ts'
 import { findTenant } from '../../domain/tenant/tenant.service.ts'
@@ -70,7 +69,6 @@ function stateOf({ revokedAt, expiresAt }: ApiKey): string {
 
 export function replaceSigningKey(io: Io): Promise<void> {
   return withMigratedDatabase(io, async (database) => {
-    const keyRing = (await mayHavePreviousRelease(database.sql)) ? undefined : keyRingOf(readConfig(io.env))
-    io.stdout.write(`${await rotateSigningKey(database, keyRing)}\n`)
+    io.stdout.write(`${await rotateSigningKey(database, keyRingOf(readConfig(io.env)))}\n`)
   })
 }

@@ -2,7 +2,6 @@ import { createInterface } from 'node:readline/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { OperatorError } from '@fusion-gateway/base'
 import type { Database, TenantApp } from '@fusion-gateway/database'
-import { mayHavePreviousRelease } from '@fusion-gateway/migrate'
 import { gatherStatistics } from '@fusion-gateway/sql'
 import { seedTenant } from '../../domain/seed/seed.ts'
 import { deleteTenant } from '../../domain/tenant/delete-tenant.ts'
@@ -38,7 +37,6 @@ const noticeMilliseconds = 5_000
 export function suspend(io: Io, name: string): Promise<void> {
   return withMigratedDatabase(io, async (database) => {
     const tenant = await findTenant(database, name)
-    if (await mayHavePreviousRelease(database.sql)) io.stderr.write(contractFirst)
     await suspendTenant(database, tenant)
     if (database.driver.isShared) {
       io.stderr.write('Waiting until gateways and workers have noticed it.\n')
@@ -49,9 +47,6 @@ export function suspend(io: Io, name: string): Promise<void> {
     io.stdout.write(`Suspended ${name}.\n`)
   })
 }
-
-const contractFirst =
-  'Gateways and workers of the previous version go on with the work of the tenant. When none of them runs: npm run fusion -- migrate deploy --contract\n'
 
 export function resume(io: Io, name: string): Promise<void> {
   return withMigratedDatabase(io, async (database) => {

@@ -1,6 +1,5 @@
 import { OperatorError } from '@fusion-gateway/base'
 import type { Database } from '@fusion-gateway/database'
-import { mayHavePreviousRelease } from '@fusion-gateway/migrate'
 import { readConfig } from '../../config.ts'
 import { findMentions, findMentionsOfTenant } from '../../domain/erasure/erase-users.ts'
 import { readStoredSecrets } from '../../domain/secrets/stored-secrets.ts'
@@ -75,18 +74,13 @@ async function requireDeleted(database: Database, id: string): Promise<string> {
 
 const current = 'key 1'
 
-const contractFirst =
-  'Private keys stay unencrypted while gateways of the previous version can read them. See: npm run fusion -- migrate deploy --contract\n'
-
 export function verifySecrets(io: Io, { encrypt = false }: { readonly encrypt?: boolean }): Promise<void> {
   return withMigratedDatabase(io, async (database) => {
     const keyRing = keyRingOf(readConfig(io.env))
     if (encrypt && !keyRing) throw new OperatorError('There is no key: set SECRET_KEYS. See: openssl rand -base64 32')
-    const staysPlain = await mayHavePreviousRelease(database.sql)
     const counts = new Map<string, number>()
     for await (const { kind, storage, encrypt: encryptIt } of readStoredSecrets(database, keyRing)) {
-      const staysSo = storage === current || (storage === 'unencrypted' && staysPlain)
-      const isEncryptedNow = encrypt && keyRing && encryptIt && !staysSo
+      const isEncryptedNow = encrypt && keyRing && encryptIt && storage !== current
       if (isEncryptedNow) await encryptIt(keyRing)
       const entry = `${kind}\t${isEncryptedNow ? current : storage}`
       counts.set(entry, (counts.get(entry) ?? 0) + 1)
@@ -94,7 +88,6 @@ export function verifySecrets(io: Io, { encrypt = false }: { readonly encrypt?: 
     const rows = [...counts].map(([entry, count]) => [...entry.split('\t'), count])
     printTable(io.stdout, ['SECRET', 'STORED WITH', 'COUNT'], rows)
     if (rows.some(([, storage]) => storage !== current)) io.exitCode = 1
-    if (encrypt && staysPlain && rows.some(([, storage]) => storage === 'unencrypted')) io.stderr.write(contractFirst)
   })
 }
 

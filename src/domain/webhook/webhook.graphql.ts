@@ -13,7 +13,7 @@ import { builder } from '../builder.ts'
 import { EventType } from '../event/event.graphql.ts'
 import type { EventType as EventTypeName } from '../event/event.ts'
 import { Node, registerNode } from '../node.graphql.ts'
-import { unnamedCursors } from '../unnamed-cursors.ts'
+import { readUnnamedCursor } from '../unnamed-cursors.ts'
 import {
   checkWebhook,
   createWebhook,
@@ -150,7 +150,7 @@ builder.prismaObjectField(Webhook, 'deliveries', (t) =>
       args: { filter: t.arg({ type: DeliveryFilter.type, description: 'Selects deliveries. All by default.' }) },
       resolve: ({ id }, { filter, ...args }, context) => {
         const { loaders } = context
-        const list = { name: `deliveries of ${id}`, order: newestFirst, format: unnamedCursors }
+        const list = { name: `deliveries of ${id}`, order: newestFirst, readCursor: readUnnamedCursor }
         const page = readPageRequest(args, list)
         const where = { AND: [{ webhookId: id }, DeliveryFilter.whereOf(filter ?? {}, context)] }
         return readPage(loaders, 'WebhookDelivery', list, page, where)

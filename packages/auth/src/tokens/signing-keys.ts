@@ -63,9 +63,8 @@ const minAgeMilliseconds = 1_000
  * Creates the key pairs that sign access tokens. All gateways of a migrated database have the same ones.
  *
  * @param keyRing encrypts the private keys that are stored from now on
- * @param isPlain whether they are stored unencrypted, because gateways of version 0.1.0 read them too
  */
-export function createSigningKeys({ sql }: Pick<Database, 'sql'>, keyRing?: KeyRing, isPlain = false) {
+export function createSigningKeys({ sql }: Pick<Database, 'sql'>, keyRing?: KeyRing) {
   const pairs = createAged(async () =>
     (await sql.query(listPairs)).map(
       ([publicKey, privateKey]): KeyPair => ({
@@ -97,7 +96,7 @@ export function createSigningKeys({ sql }: Pick<Database, 'sql'>, keyRing?: KeyR
     async current() {
       const known = await findSigning(maxAgeMilliseconds)
       if (known) return known
-      const pair = await createPair(isPlain ? undefined : keyRing)
+      const pair = await createPair(keyRing)
       // On a distributed database, two gateways that create it at once can deadlock.
       await sql.attempt((sql) => sql.execute(insertFirst, pair))
       const created = await findSigning(Number.NEGATIVE_INFINITY)

@@ -1,14 +1,12 @@
 import { invalidField } from '@fusion-gateway/base'
 import type { Order, Position } from '@fusion-gateway/prisma-trees'
 import { isPossibleId } from '@fusion-gateway/sql'
-import type { Context } from '../types.ts'
 
 export interface OrderedList {
   /** Its name in cursors and errors: `users`. */
   readonly name: string
   readonly order: Order
-  readonly format?: CursorFormat | undefined
-  readonly isInFormat?: boolean | undefined
+  readonly readCursor?: CursorReader | undefined
 }
 
 /** What a cursor says: where its row is in a list. */
@@ -21,34 +19,21 @@ export interface CursorParts {
   readonly id: string
 }
 
-/** A format of cursors besides that of the package: such as an earlier one, of which clients still have cursors. */
-export interface CursorFormat {
-  /** Reads the content of a cursor, which is base64url outside. Undefined if it is of another format. */
-  read(content: string): CursorParts | undefined
-  /** The content of a cursor. Undefined: it is written in the format of the package. */
-  write(parts: CursorParts): string | undefined
-  /** Whether cursors are written in this format, in the responses to a request. */
-  isWritten(context: Context): boolean
-}
+/**
+ * Reads cursors of a further format: such as an earlier one, of which clients still have cursors.
+ *
+ * @param content of a cursor, without its base64url
+ * @returns undefined if it is of another format
+ */
+export type CursorReader = (content: string) => CursorParts | undefined
 
 /**
  * The cursor of a row. It names the list and the order, and holds the position itself, so it stays valid when its row
  * is deleted: base64url of a JSON array, such as `["users","createdAt","1769846400000","usr_1"]`, with a name and a
  * text for each further field of the order.
  */
-export function encodeCursor(list: OrderedList, row: { readonly id: string }): string {
-  const { name, order, format, isInFormat } = list
-  const orders = ordersIn(order)
-  const other =
-    isInFormat === true &&
-    format?.write({
-      list: name,
-      fields: orders.map(({ field }) => field),
-      texts: orders.map((one) => one.textOf(row)),
-      id: row.id,
-    })
-  if (other) return toBase64Url(other)
-  const values = orders.flatMap((one) => [one.field, one.textOf(row)])
+export function encodeCursor({ name, order }: OrderedList, row: { readonly id: string }): string {
+  const values = ordersIn(order).flatMap((one) => [one.field, one.textOf(row)])
   return toBase64Url(JSON.stringify([name, ...values, row.id]))
 }
 
@@ -60,8 +45,8 @@ function ordersIn(order: Order): readonly Order[] {
  * @param argument that has the cursor: `after`
  * @throws GatewayError BAD_USER_INPUT for the cursor of another list, or of the list in another order
  */
-export function decodeCursor(cursor: string, { name, order, format }: OrderedList, argument: string): Position {
-  const parts = partsOf(cursor, format)
+export function decodeCursor(cursor: string, { name, order, readCursor }: OrderedList, argument: string): Position {
+  const parts = partsOf(cursor, readCursor)
   const isOther = () => invalidField(argument, 'INVALID_FORMAT', `is not a cursor of ${name}`)
   if (!parts || (parts.list ?? name) !== name) throw isOther()
   const orders = ordersIn(order)
@@ -74,11 +59,11 @@ export function decodeCursor(cursor: string, { name, order, format }: OrderedLis
 }
 
 /** The parts of a cursor; undefined if it is of an unknown format. */
-function partsOf(cursor: string, format: CursorFormat | undefined): CursorParts | undefined {
+function partsOf(cursor: string, readOther: CursorReader | undefined): CursorParts | undefined {
   const content = Buffer.from(cursor, 'base64url').toString()
   // Base64 has several texts for one content, and ignores what it does not know.
   if (toBase64Url(content) !== cursor) return undefined
-  const other = format?.read(content)
+  const other = readOther?.(content)
   if (other) return other
   const [list, ...values] = parseTexts(content)
   const id = values.pop()

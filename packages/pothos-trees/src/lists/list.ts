@@ -13,7 +13,7 @@ import type { ConnectionShape } from '@pothos/plugin-relay'
 import { type FieldCost, pointsOfScan, pointsOfShortStatement, rowsOfParent } from '../field-metadata.ts'
 import type { AppTypes, Context } from '../types.ts'
 import { type ConnectionArguments, readPage, readPageRequest } from './connection.ts'
-import type { CursorFormat, OrderedList } from './cursor.ts'
+import type { CursorReader, OrderedList } from './cursor.ts'
 import type { Filter, FilterValues } from './filter.ts'
 import type { ListOrder } from './order.ts'
 import { plannedLoaders } from './related-rows.ts'
@@ -26,8 +26,8 @@ export interface ListChoices {
   readonly filter?: Filter
   /** Without it the list has no `orderBy`, and the oldest rows come first. */
   readonly order?: ListOrder
-  /** A further format of its cursors: that of the builder (`trees.cursors`). */
-  readonly cursors?: CursorFormat | undefined
+  /** Reads cursors of a further format: that of the builder by default (`trees.readCursor`). */
+  readonly readCursor?: CursorReader | undefined
 }
 
 type Connection = ConnectionShape<AppTypes, unknown, false, false, false>
@@ -83,7 +83,7 @@ builder.prototype.list = function list(this: Builder, type, { plural, ...choices
     },
     { name: `${model}Edge`, scope: 'inherited', description: `One of the ${plural} and its cursor.` },
   )
-  return { model, type, plural, connection, cursors: this.options.trees.cursors, ...choices }
+  return { model, type, plural, connection, readCursor: this.options.trees.readCursor, ...choices }
 }
 
 /** A connection whose whole list can be counted. */
@@ -155,15 +155,10 @@ export interface ListArguments extends ConnectionArguments {
  */
 export function readListArguments(
   { filter: values, orderBy, thenBy, ...window }: ListArguments,
-  { plural, filter, order, cursors }: ListChoices,
+  { plural, filter, order, readCursor }: ListChoices,
   context: Context,
 ) {
-  const list: OrderedList = {
-    name: plural,
-    order: order?.read(orderBy, thenBy) ?? oldestFirst,
-    format: cursors,
-    isInFormat: cursors?.isWritten(context),
-  }
+  const list: OrderedList = { name: plural, order: order?.read(orderBy, thenBy) ?? oldestFirst, readCursor }
   const page = readPageRequest(window, list)
   return { list, page, where: filter?.whereOf(values ?? {}, context) ?? {} }
 }
