@@ -34,6 +34,7 @@ export async function checkWhileMoving(app: TestApp): Promise<Counts> {
   const checking = runChecker({
     places: [{ address, sees: 'the database' }],
     sql,
+    database: app.database,
     tenants,
     readers: 4,
     writers: 2,

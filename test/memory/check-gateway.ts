@@ -21,6 +21,7 @@ export async function checkGateway(reads: number, count: number): Promise<Counts
     const { problems, ...counts } = await runChecker({
       places,
       sql,
+      database,
       tenants,
       readers: 8,
       writers: 4,

@@ -51,7 +51,7 @@ export async function checkSystem({
   const print = (line: string) => printLine(`${((performance.now() - started) / 1_000).toFixed(0)} s: ${line}`)
   const system = await startSystem(tables)
   print('the gateways serve')
-  const { places, sql, tenants, replica } = system
+  const { places, sql, database, tenants, replica } = system
   const people = tenants.flatMap((tenant) => tenant.people)
   /** The server that has the database, and the URL of the database there for the administrator. */
   let primary = system.primary
@@ -164,6 +164,7 @@ export async function checkSystem({
     const result = await runChecker({
       places,
       sql,
+      database,
       tenants,
       readers: 16,
       writers: 16,

@@ -58,6 +58,7 @@ async function checkCache(keyOf: KeyOf, milliseconds: number, until: 'stale' | '
     return await runChecker({
       places: [{ address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, sees: 'the database' }],
       sql: shareSession(app.database),
+      database: app.database,
       tenants,
       readers: 4,
       writers: 2,

@@ -82,6 +82,9 @@ export const progressOf = (number: number) => number / 1_000_000
 export const emailOf = ({ tenant, profileId }: Person, number: number) =>
   `${profileId}-${number}@${tenant.mark}.example`
 
+/** When all people were created. It decides their places in lists, which stay. */
+export const createdAt = '2026-01-01T00:00:00Z'
+
 /**
  * Inserts the rows of a person from a level down, with the next numbers. Returns what to call when they are committed.
  */
@@ -96,16 +99,16 @@ export async function insertRows(
   const numbers = new Map(rows.map((row) => [row, row.begin()]))
   const numberOf = (row: Numbers) => numbers.get(row) ?? 0
   if (level === 'user') {
-    // The time of creation decides the place in lists, which stays.
     await query(
       `INSERT INTO "user" (tenant_app_id, id, name, email, phone, created_at, updated_at)
-       VALUES ($1, $2, $3, $4, $5, '2026-01-01', now())`,
+       VALUES ($1, $2, $3, $4, $5, $6::timestamptz, now())`,
       [
         tenantAppId,
         userId,
         nameOf(person, numberOf(person.name)),
         contactOf(person, numberOf(person.contact)),
         phoneOf(person, numberOf(person.contact)),
+        createdAt,
       ],
     )
   }

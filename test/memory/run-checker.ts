@@ -1,3 +1,4 @@
+import type { Database } from '@fusion-gateway/database'
 import { createRandom } from '../../src/domain/seed/seed.ts'
 import { type Client, createClient, type Place } from './client.ts'
 import type { DirectSql } from './direct-sql.ts'
@@ -9,6 +10,8 @@ import { type Means, untilSettled, write } from './write.ts'
 export interface CheckerOptions {
   readonly places: readonly Place[]
   readonly sql: DirectSql
+  /** What imports write to. */
+  readonly database: Database
   readonly tenants: readonly Tenant[]
   readonly readers: number
   readonly writers: number
@@ -53,7 +56,7 @@ const maxRepetitions = 16
  * later numbers, and only what its viewer may see.
  */
 export async function runChecker(options: CheckerOptions): Promise<CheckerResult> {
-  const { places, sql, tenants, seed, readsPerWrite, mayFail = () => false } = options
+  const { places, sql, database, tenants, seed, readsPerWrite, mayFail = () => false } = options
   const counts: Counts = { reads: 0, hits: 0, misses: 0, writes: 0, stale: 0, wrong: 0, torn: 0, failed: 0 }
   const problems: string[] = []
   const clients = places.map(({ address }) => createClient(address, options.readers + options.writers))
@@ -141,6 +144,7 @@ export async function runChecker(options: CheckerOptions): Promise<CheckerResult
     const own = all.filter((_, index) => index % options.writers === number)
     const means: Means = {
       sql,
+      database,
       random,
       client: () => random.pick(clients),
       untilReads: (most) => untilReads(random.below(most)),

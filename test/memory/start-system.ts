@@ -1,3 +1,4 @@
+import type { Database } from '@fusion-gateway/database'
 import pg from 'pg'
 import { openDatabase } from '../../src/database.ts'
 import { type RunningGateway, startGateway } from '../support/cli.ts'
@@ -20,6 +21,7 @@ export interface System {
   readonly gateways: readonly RunningGateway[]
   /** Writes at the same address. */
   readonly sql: DirectSql
+  readonly database: Database
   readonly tenants: readonly Tenant[]
   /** Lets the addresses lead to another server, or to another database of it. */
   retarget(cluster: Pick<Cluster, 'url'>): void
@@ -75,9 +77,9 @@ export async function startSystem(size: { readonly tenants: number; readonly peo
 
     const sql = connectDirectly(sessions.url)
     ends.push(() => sql.close())
-    const database = await openDatabase(locationOf(primary.url))
+    const database = await openDatabase(locationOf(sessions.url))
+    ends.push(() => database.close())
     const tenants = await createTenants(database, sql, size, tokensOf(gateways[0].address))
-    await database.close()
     return {
       primary,
       replica,
@@ -88,6 +90,7 @@ export async function startSystem(size: { readonly tenants: number; readonly peo
         { address: gateways[1].address, sees: undefined },
       ],
       sql,
+      database,
       tenants,
       retarget(cluster) {
         for (const bouncer of bouncers) bouncer.retarget(cluster)

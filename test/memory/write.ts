@@ -1,9 +1,12 @@
+import type { Database } from '@fusion-gateway/database'
 import type { Random } from '../../src/domain/resource.ts'
+import { importFile } from '../../src/transfer/import.ts'
 import type { Client, Reply } from './client.ts'
 import type { DirectSql, Query } from './direct-sql.ts'
 import type { Numbers } from './numbers.ts'
 import {
   contactOf,
+  createdAt,
   displayNameOf,
   emailOf,
   insertRows,
@@ -18,6 +21,8 @@ import {
 /** What a writer writes with. */
 export interface Means {
   readonly sql: DirectSql
+  /** What imports write to. */
+  readonly database: Database
   readonly random: Random
   /** A client of some gateway. */
   client(): Client
@@ -86,6 +91,39 @@ const emailsByGraphQL: Write = (means, person) =>
       emails: [{ value: emailOf(person, number), type: 'work' }],
     }),
   )
+
+/** A user and the account, by an import. */
+const userByImport: Write = async ({ database }, person) => {
+  const { tenant, userId, accountId, name, contact, account } = person
+  const [ofName, ofContact, ofAccount] = [name.begin(), contact.begin(), account.begin()]
+  const times = { created_at: createdAt, updated_at: new Date().toISOString() }
+  const record = {
+    id: userId,
+    ...times,
+    name: nameOf(person, ofName),
+    email: contactOf(person, ofContact),
+    phone: phoneOf(person, ofContact),
+    accounts: [
+      {
+        id: accountId,
+        ...times,
+        user_platform: 'YOUTUBE',
+        platform_account_id: accountId,
+        display_name: displayNameOf(person, ofAccount),
+      },
+    ],
+  }
+  const file = { name: 'a record', chunks: new Blob([JSON.stringify(record)]).stream() }
+  await importFile(database, file, {
+    tenantAppId: tenant.tenantAppId,
+    onReject({ reason }) {
+      throw new Unconfirmed(reason)
+    },
+  })
+  name.acknowledge(ofName)
+  contact.acknowledge(ofContact)
+  account.acknowledge(ofAccount)
+}
 
 /** Updates by SQL, each of one value. */
 const updates: readonly ((query: Query, person: Person) => [Numbers, Promise<unknown>])[] = [
@@ -226,6 +264,7 @@ const writes: readonly Write[] = [
   accountByGraphQL,
   profileByGraphQL,
   emailsByGraphQL,
+  userByImport,
   ...Array<Write>(6).fill(oneBySql),
   ...Array<Write>(3).fill(severalBySql),
   ...Array<Write>(3).fill(jobBySql),
