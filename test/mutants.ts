@@ -1,10 +1,3 @@
-// Changes one line of src at a time that tests must protect, such as the condition on the tenant of a statement, and
-// runs the tests: one of them must fail. Set TEST_DATABASE_URL: the embedded database has no transactions that run
-// while others read. Prints the test that failed with each mutant, or that it survived, and exits with 1 if one did. It
-// works in a copy; the project itself does not change.
-//
-//   npm run suite -- mutants [FILE…]          all of src, or these files
-//   npm run suite -- mutants --shard 2/8      the second eighth of the mutants
 import { execFileSync } from 'node:child_process'
 import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,6 +6,19 @@ import { parseArgs } from 'node:util'
 import { BaseSequencer, createVitest, type TestModule, type TestSpecification, type Vitest } from 'vitest/node'
 import { linkPackages } from './support/copy.ts'
 import { recordedSeconds } from './support/measure.ts'
+
+const help = `npm run suite -- mutants [OPTIONS] [FILE…]
+
+Changes one line of the source at a time that tests must protect, such as the condition on the tenant of a statement, and
+runs the tests: one of them must fail. Prints the test that failed with each mutant, or that it survived, and exits with 1
+if one did. It works in a copy; the project itself does not change.
+
+  FILE         a file of the source (default: all)
+  --shard I/N  only the part I of N of the mutants, such as 2/8
+  --help       print this help
+  TEST_DATABASE_URL names a PostgreSQL server, which transactions need that run while others read. Tests of the embedded
+  database alone do not run then.
+`
 
 /** A file with one change. */
 interface Mutant {
@@ -318,8 +324,12 @@ const tracked = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], {
 const all = tracked.split('\n').filter((file) => file !== '' && !file.startsWith('bench/'))
 const { values: options, positionals: given } = parseArgs({
   allowPositionals: true,
-  options: { shard: { type: 'string', default: '1/1' } },
+  options: { shard: { type: 'string', default: '1/1' }, help: { type: 'boolean', default: false } },
 })
+if (options.help) {
+  process.stdout.write(help)
+  process.exit()
+}
 const [shard = 1, shards = 1] = options.shard.split('/').map(Number)
 const sources = all.filter((file) => /^(src|packages\/[\w-]+\/src)\/.*\.ts$/.test(file))
 
