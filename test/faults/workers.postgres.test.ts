@@ -4,7 +4,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database, JobStatus } from '@fusion-gateway/database'
 import { createContext, type Services } from '@fusion-gateway/gateway-kit'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { openDatabase } from '../../src/database.ts'
 import { createJob } from '../../src/domain/job/job.service.ts'
 import { startWorker } from '../../src/domain/job/worker/worker.ts'
@@ -102,6 +102,7 @@ describe.skipIf(!canCreateClusters)('every job ends exactly once', () => {
     const env = { DATABASE_URL: cluster.url, LOG_LEVEL: 'info' }
     const args = ['work', '--handlers', handlersFile, '--concurrency', String(concurrency), '--lease', '1']
     const held = path.join(tmpdir(), `fusion-held-${process.pid}`)
+    onTestFinished(() => rmSync(held, { force: true }))
     const start = () => startCommand(args, env, 'working')
     const countRunning = () => database.prisma.job.count({ where: { jobType: 'count_up', status: 'RUNNING' } })
     // They start before there are jobs: on a slow machine one would finish all jobs while another starts.

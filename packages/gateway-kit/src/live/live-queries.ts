@@ -13,7 +13,7 @@ import { type Evaluation, type LiveFollower, LiveQuery, maxWait, type Version, w
 
 // Live queries (docs/live.md). A query is read again when the log of its tenant, or an announcement, has a change of
 // what it depends on. The log is read after each notice that something was written, from the position of the last time,
-// so no change is missed, also of other programs.
+// so no change is missed, whichever program wrote it.
 
 export interface LiveQueriesOptions {
   readonly memory: ReturnType<typeof createResponseMemory>
