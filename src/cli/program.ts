@@ -388,8 +388,6 @@ function exportCommand(io: Io): Command {
 }
 
 function shadowCommand(io: Io): Command {
-  const way = (name: 'port' | 'requests' | 'operations') =>
-    ['port', 'requests', 'operations'].filter((one) => one !== name)
   return new Command('shadow')
     .description(
       'compare the responses of an old service with those of this gateway, and print what differs. Clients notice nothing. See docs/migrating.md',
@@ -404,18 +402,18 @@ function shadowCommand(io: Io): Command {
     .addOption(
       new Option('--port <port>', 'be a proxy of the old service at this port, and compare what clients read')
         .argParser(wholeNumber(0, 65_535))
-        .conflicts(way('port')),
-    )
-    .addOption(
-      new Option('--requests <file>', 'send the requests of a HAR file, or of lines, to both').conflicts(
-        way('requests'),
-      ),
+        .conflicts(['requests', 'operations']),
     )
     .addOption(
       new Option(
-        '--operations',
-        'send the queries of TRUSTED_DOCUMENTS to two gateways, and compare costs, statements and times too',
-      ).conflicts(way('operations')),
+        '--record <file>',
+        'with --port: write the requests of clients into a new file for --requests, without credentials',
+      ).conflicts(['requests', 'operations']),
+    )
+    .option('--requests <file>', 'send the requests of a HAR file, or of lines, to both')
+    .option(
+      '--operations',
+      'send the queries of TRUSTED_DOCUMENTS and --requests to two gateways, and compare costs, statements and times too',
     )
     .option('--ignore <path...>', 'places that may differ, as the report names them: users.updated_at')
     .option('--writes', 'send writes too: to the gateway, and those of a file to the old service as well')

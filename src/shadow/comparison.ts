@@ -2,9 +2,10 @@ import type { Server } from 'node:http'
 import { createClient, type Target } from '../old-service/send.ts'
 import { createComparer } from './comparer.ts'
 import { kindOf } from './contract.ts'
-import { type Documents, readUsedOperations, requestsOfOperations } from './operations.ts'
+import type { Documents } from './operations.ts'
 import { createProxy, type Served } from './proxy.ts'
 import { createQueue } from './queue.ts'
+import type { Recorder } from './recorder.ts'
 import { replay } from './replay.ts'
 import { createReport, type ReportOptions, type Summary } from './report.ts'
 import { compareWithNew, type FullRequest } from './shadow.ts'
@@ -14,6 +15,8 @@ export interface ComparisonOptions extends ReportOptions {
   readonly new: Target
   /** Whether the new service gets writes too. In a replay, both services do. */
   readonly sendsWrites: boolean
+  /** Gets the requests that clients send through the proxy, writes too. */
+  readonly recorder?: Pick<Recorder, 'add'> | undefined
 }
 
 export interface Comparison {
@@ -22,7 +25,7 @@ export interface Comparison {
   /** Sends requests to both services. */
   replay(requests: AsyncIterable<FullRequest>, signal: AbortSignal): Promise<void>
   /**
-   * Sends the operations of documents to two gateways.
+   * Sends operations to two gateways.
    *
    * @param onLeftOut called with the name of each operation that cannot be sent, and why
    */
@@ -41,13 +44,14 @@ const limits = { concurrency: 16, maxWaiting: 1_000, maxBytes: 256 * 1024 * 1024
 const endMilliseconds = 5_000
 
 /** Creates the comparison of two services. */
-export function createComparison({ sendsWrites, ...options }: ComparisonOptions): Comparison {
+export function createComparison({ sendsWrites, recorder, ...options }: ComparisonOptions): Comparison {
   const report = createReport(options)
   const [old, other] = [createClient(options.old), createClient(options.new)]
   const queue = createQueue(limits)
   const comparer = createComparer()
 
   function onServed({ request, response, milliseconds }: Served): void {
+    recorder?.add(request)
     const { route, isRead } = kindOf(request.method, request.target, request.body)
     if (!isRead && !sendsWrites) {
       report.skip('writes')
@@ -66,6 +70,8 @@ export function createComparison({ sendsWrites, ...options }: ComparisonOptions)
     server,
     replay: send,
     async operations(documents, signal, onLeftOut) {
+      // Only here are the modules needed that read requests of GraphQL.
+      const { readUsedOperations, requestsOfOperations } = await import('./operations.ts')
       const used = await readUsedOperations(old).catch(() => undefined)
       if (!used) onLeftOut('The usage of the old gateway', 'its order: the key needs the scope usage:read')
       const leaveOut: OnLeftOut = (name, reason) => {

@@ -143,7 +143,10 @@ it('the plan of docs/migrating.md works as it is written, from the first import 
       'GET /users $.users[*].tenant_app_id value',
       'GET /users/{id} $.tenant_app_id value',
     ])
-    await useProxy()
+    await useProxy('--port 4100 --ignore', async (address) => {
+      expect(await (await fetch(`${address}/users`)).json()).toEqual({ users })
+    })
+    expect(JSON.parse(read('report.json'))).toMatchObject({ requests: 1, equal: 1, differences: [] })
   })
 
   // A change at the old service, which the import of the night brings.
@@ -152,9 +155,17 @@ it('the plan of docs/migrating.md works as it is written, from the first import 
   await whileServing(async () => {
     const proof = await run("--ignore '**.tenant_app_id' --fail-on 1\n```")
     expect(proof).toMatchObject({ code: 0, stdout: '', stderr: expect.stringContaining('3 compared: 3 equal') })
+    await useProxy('--record recorded.ndjson', async (address) => {
+      const headers = { 'x-api-key': keys['FUSION_API_KEY'] ?? '', 'content-type': 'application/json' }
+      const query = 'query Named($id: ID!) { user(id: $id) { name } }'
+      const body = JSON.stringify({ query, variables: { id: 'usr_1' } })
+      const response = await fetch(`${address}/graphql`, { method: 'POST', headers, body })
+      expect(await response.json()).toMatchObject({ data: { user: { name: 'Ada' } } })
+    })
     const rehearsal = await run('--operations')
-    expect(rehearsal).toMatchObject({ code: 0, stderr: expect.stringContaining('5 compared: 5 equal') })
+    expect(rehearsal).toMatchObject({ code: 0, stderr: expect.stringContaining('10 compared: 10 equal') })
     expect(rehearsal.stderr).toContain('POST /graphql Who: old ')
+    expect(rehearsal.stderr).toContain('POST /graphql Named: old ')
   })
   // On the embedded database, the block of the switch cannot import while the gateway runs.
   if (database.env['DATABASE_URL']) {
@@ -179,9 +190,9 @@ it('the plan of docs/migrating.md works as it is written, from the first import 
   expect(blocks.filter(({ code }) => !used.has(code))).toEqual([])
 })
 
-/** Runs the proxy of the page, reads through it as a client, and ends it with Ctrl-C. */
-async function useProxy(): Promise<void> {
-  const proxy = startBlock('--port 4100')
+/** Runs a proxy of the page, uses it as a client, and ends it with Ctrl-C. */
+async function useProxy(part: string, use: (address: string) => Promise<void>): Promise<void> {
+  const proxy = startBlock(part)
   const closed = once(proxy, 'close')
   let output = ''
   await new Promise<void>((resolve) => {
@@ -190,9 +201,7 @@ async function useProxy(): Promise<void> {
       if (output.includes('Ctrl-C ends')) resolve()
     })
   })
-  const response = await fetch(`http://127.0.0.1:${proxyPort}/users`)
-  expect(await response.json()).toEqual({ users })
+  await use(`http://127.0.0.1:${proxyPort}`)
   process.kill(-(proxy.pid as number), 'SIGINT')
   await closed
-  expect(JSON.parse(read('report.json'))).toMatchObject({ requests: 1, equal: 1, differences: [] })
 }

@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { hash } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -51,9 +52,10 @@ async function throughProxy(
   options: readonly string[],
   use: (url: string) => Promise<unknown>,
   env: Record<string, string> = {},
+  within: readonly string[] = [],
 ) {
   const services = ['--old', old, '--new', address, '--port', '0', '--json']
-  const command = await startCommand(['shadow', ...services, ...options], env, 'Ctrl-C ends the proxy')
+  const command = await startCommand(['shadow', ...services, ...options], env, 'Ctrl-C ends the proxy', { within })
   const [, url = ''] = /at (http:\S+)\. Ctrl/.exec(command.output()) ?? []
   await use(url)
   const { code, milliseconds } = await command.stop('SIGINT')
@@ -96,12 +98,13 @@ it('two gateways with the same data respond alike, over REST and GraphQL', async
 })
 
 it('a gateway with other data differs, by route, path and kind', async () => {
-  const run = (ignored: string[]) =>
-    throughProxy(address, ['--ignore', ...ignored], (url) => useInterface(url, tenant.key), {
-      FUSION_API_KEY: other.key,
-    })
-  const { report, output } = await run(['**.tenant_app_id'])
+  // The disk accepts nothing, which clients and the report do not notice.
+  const withoutDisk = ['sh', '-c', 'ulimit -f 0 && exec "$0" "$@"']
+  const options = ['--ignore', '**.tenant_app_id', '--record', path.join(folder, 'empty.ndjson')]
+  const use = (url: string) => useInterface(url, tenant.key)
+  const { report, output } = await throughProxy(address, options, use, { FUSION_API_KEY: other.key }, withoutDisk)
   expect(output).not.toContain(other.key)
+  expect(output).toMatch(/^0 requests recorded, 7 not \(the file cannot be written: EFBIG.*\)\.$/m)
   const found = report.differences.map(({ route, path, kind }) => `${route} ${path} ${kind}`)
   expect(found).toEqual(
     expect.arrayContaining([
@@ -167,10 +170,10 @@ it('--operations sends the queries of trusted documents, and says which operatio
   const same = await run({ FUSION_API_KEY: tenant.key }, '--fail-on', '1')
   expect(same.stdout).not.toContain('value')
   for (const line of [
-    'Left out: Unknown (operations of which usage has only the hash of the document)',
-    'Left out: One (operations with required variables, which nothing records)',
+    'Left out: Unknown (operations of which usage has only the hash of the document: record requests)',
+    'Left out: One (operations with required variables: record requests)',
     'Left out: Write (mutations)',
-    'Left out: GetUser (operations of REST routes, which --requests compares)',
+    'Left out: GetUser (operations of REST routes, which --requests compares without --operations)',
     'a trusted document is invalid: invalid',
   ])
     expect(same.stderr).toContain(line)
@@ -183,7 +186,61 @@ it('--operations sends the queries of trusted documents, and says which operatio
   )
   expect(await run({ TRUSTED_DOCUMENTS: '' })).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('Set TRUSTED_DOCUMENTS to the documents of clients.'),
+    stderr: expect.stringContaining('Set TRUSTED_DOCUMENTS to the documents of clients, or give recorded requests'),
+  })
+})
+
+it('--record writes what clients send, and --operations sends their documents with their variables', async () => {
+  const texts = { one: 'query One($id: ID!) { user(id: $id) { id phone } }' }
+  const [documents, requests] = [path.join(folder, 'one.json'), path.join(folder, 'recorded.ndjson')]
+  writeFileSync(documents, JSON.stringify(texts))
+  const query = 'query Named($name: String!) { users(filter: { search: $name }) { nodes { id } } }'
+  const recording = await throughProxy(address, ['--record', requests], async (url) => {
+    const headers = {
+      authorization: `Bearer ${tenant.key}`,
+      'x-api-key': tenant.key,
+      'content-type': 'application/json',
+    }
+    const post = async (body: object) => {
+      const response = await fetch(`${url}/graphql`, { method: 'POST', headers, body: JSON.stringify(body) })
+      return response.text()
+    }
+    for (const name of ['Ada', 'Grace']) await post({ query, variables: { name } })
+    await post({ documentId: 'one', operationName: 'One', variables: { id: ids.userId } })
+    const automatic = { persistedQuery: { version: 1, sha256Hash: hash('sha256', query) } }
+    await post({ query, variables: { name: 'Edsger' }, extensions: automatic })
+    await post({ variables: { name: 'Barbara' }, extensions: automatic })
+    await useInterface(url, tenant.key)
+    await fetch(`${url}/users`, { method: 'POST', headers, body: Buffer.from([0xff]) })
+  })
+  expect(recording.output).toContain('12 requests recorded, 1 not (the body is not text).')
+  expect(statSync(requests).mode & 0o777).toBe(0o600)
+  const recorded = readFileSync(requests, 'utf8')
+  expect(recorded).not.toContain(tenant.key)
+  expect(recorded.split('\n')).toHaveLength(13)
+  const services = ['shadow', '--old', address, '--new', address]
+  const env = { OLD_API_KEY: tenant.key, FUSION_API_KEY: tenant.key }
+  const replayed = await runHere([...services, '--requests', requests, '--json'], env)
+  expect(JSON.parse(replayed.stdout)).toMatchObject({ different: 0, notCompared: { writes: 3 } })
+
+  const sent = await runHere([...services, '--operations', '--requests', requests, '--fail-on', '1'], {
+    ...env,
+    TRUSTED_DOCUMENTS: documents,
+  })
+  expect(sent.stderr).toContain('10 compared: 10 equal, 0 different.')
+  expect(sent).toMatchObject({ code: 0, stderr: expect.not.stringContaining('One (') })
+  // A service shows what is sent.
+  const service = await startOldService({ instead: always({ data: null }) })
+  await runHere(['shadow', '--old', service.url, '--new', service.url, '--operations', '--requests', requests], {
+    TRUSTED_DOCUMENTS: documents,
+  })
+  await service.close()
+  const bodies = service.requests.map(({ body }) => body)
+  for (const value of ['Ada', 'Grace', 'Edsger', 'Barbara', ids.userId])
+    expect(bodies.filter((body) => body.includes(`":"${value}"}`)).length).toBeGreaterThanOrEqual(2)
+  expect(await runHere([...services, '--port', '0', '--record', requests], env)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('exists. Give --record another name.'),
   })
 })
 

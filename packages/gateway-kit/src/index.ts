@@ -32,6 +32,7 @@ export {
 export { createOperations, type Operations, type OperationsOptions } from './operation/operations.ts'
 export {
   createDocumentFinder,
+  type DocumentFinder,
   type GraphQLParams,
   idempotencyKeyIn,
   readBodyParams,

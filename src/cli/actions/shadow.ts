@@ -5,6 +5,7 @@ import { readConfig } from '../../config.ts'
 import type { Target } from '../../old-service/send.ts'
 import { interrupted, obeySignals, type Stopping, stopSignals } from '../../server/stop.ts'
 import { type Comparison, createComparison } from '../../shadow/comparison.ts'
+import { createRecorder, type Recording } from '../../shadow/recorder.ts'
 import type { Group, Summary } from '../../shadow/report.ts'
 import { readRequests } from '../../shadow/requests.ts'
 import type { Io } from '../io.ts'
@@ -17,6 +18,7 @@ export interface ShadowOptions {
   readonly oldKey?: string
   readonly newKey?: string
   readonly port?: number
+  readonly record?: string
   readonly requests?: string
   readonly operations?: boolean
   readonly ignore?: string[]
@@ -29,21 +31,24 @@ export interface ShadowOptions {
 /** Compares the responses of two services until the requests or the command end, and prints what differs. */
 export async function shadow(io: Io, options: ShadowOptions): Promise<void> {
   const { host, apiKey, oldApiKey } = readConfig(io.env)
+  const recorder = options.record === undefined ? undefined : await createRecorder(options.record)
   const comparison = createComparison({
     old: targetOf(options.old, options.oldKey ?? oldApiKey),
     new: targetOf(options.new, options.newKey ?? apiKey),
     ignored: options.ignore ?? [],
     showsValues: options.showValues === true,
     sendsWrites: options.writes === true,
+    recorder,
   })
   const stop = new AbortController()
   const disobey = obeySignals(stopSignals, stopping(stop), 0)
   try {
     if (options.port !== undefined) await proxy(io, comparison, { host, port: options.port, signal: stop.signal })
-    else if (options.operations) await rehearse(io, comparison, stop.signal)
+    else if (options.operations) await rehearse(io, comparison, { requests: options.requests, signal: stop.signal })
     else await comparison.replay(readRequests(options.requests ?? ''), stop.signal)
   } finally {
     await comparison.end()
+    if (recorder) printRecording(io, await recorder.close())
     disobey()
     const summary = comparison.summary()
     if (options.json)
@@ -91,21 +96,38 @@ async function proxy(
   if (!signal.aborted) await once(signal, 'abort')
 }
 
-/** Sends the operations of trusted documents. Says which ones it cannot send. */
-async function rehearse({ env, stderr }: Io, comparison: Comparison, signal: AbortSignal): Promise<void> {
+/** Says how many requests are in the file, so that nobody takes it for all. */
+function printRecording({ stderr }: Io, { recorded, missing }: Recording): void {
+  const reasons = Object.entries(missing).map(([reason, count]) => `, ${count} not (${reason})`)
+  stderr.write(`${recorded} requests recorded${reasons.join('')}.\n`)
+}
+
+/** Sends the operations of trusted documents and of recorded requests. Says which ones it cannot send. */
+async function rehearse(
+  { env, stderr }: Io,
+  comparison: Comparison,
+  { requests, signal }: { readonly requests: string | undefined; readonly signal: AbortSignal },
+): Promise<void> {
   const { trusted } = readConfig(env)
-  if (!trusted)
-    throw new OperatorError('Set TRUSTED_DOCUMENTS to the documents of clients. Usage has only their hashes.')
+  if (!trusted && requests === undefined)
+    throw new OperatorError(
+      'Set TRUSTED_DOCUMENTS to the documents of clients, or give recorded requests with --requests. Usage has only the hashes of documents.',
+    )
   const warn = ({ documentId }: { documentId?: unknown }, message: string) =>
     stderr.write(`${message}: ${documentId}\n`)
   // Only here is the schema needed.
   const { readTrustedDocuments } = await import('@fusion-gateway/gateway-kit')
   const { schemas } = await import('../../domain/schema.graphql.ts')
-  const { texts } = readTrustedDocuments(trusted, schemas.schema, { warn })
   const { routes } = await import('../../rest/routes.ts')
-  const documents = { trusted: texts, ofRoutes: routes.map(({ operation }) => operation) }
+  const documents = {
+    trusted: trusted && readTrustedDocuments(trusted, schemas.schema, { warn }),
+    ofRoutes: routes.map(({ operation }) => operation),
+    recorded: requests === undefined ? none() : readRequests(requests),
+  }
   await comparison.operations(documents, signal, (name, reason) => stderr.write(`Left out: ${name} (${reason})\n`))
 }
+
+async function* none(): AsyncGenerator<never> {}
 
 function print({ stdout, stderr }: Io, summary: Summary, hasTimesOfRoutes: boolean): void {
   const { requests, compared, equal, different, notCompared, differences, notes, otherDifferences } = summary
