@@ -89,6 +89,26 @@ describe('an external id', () => {
     expect((await write('createUser', { ...ada, externalId: 'crm-2' })).userErrors).toEqual([])
   })
 
+  it('is taken by one of many requests at the same time, which write the rest of their inputs', async () => {
+    const users = await Promise.all(Array.from({ length: 12 }, () => factoriesFor(app, tenant).user()))
+    const pairs = Array.from({ length: 6 }, (_, index) => users.slice(index * 2, index * 2 + 2).map(({ id }) => id))
+    const results = await Promise.all(
+      pairs.map(([one = '', another = '']) =>
+        bulk('updateUsers', [
+          { id: one, externalId: 'contested' },
+          { id: another, name: 'written' },
+        ]),
+      ),
+    )
+    const conflict = { userErrors: [{ code: 'CONFLICT', field: ['inputs', '0', 'externalId'] }] }
+    const refused = results.filter(([first]) => JSON.stringify(first) !== '{"userErrors":[]}')
+    expect(refused).toHaveLength(5)
+    for (const [first, second] of refused) expect([first, second]).toMatchObject([conflict, { userErrors: [] }])
+    const { id } = (await find('contested')) as { id: string }
+    expect(pairs.map(([one]) => one)).toContain(id)
+    expect(await app.database.prisma.user.count({ where: { name: 'written' } })).toBe(6)
+  })
+
   it('is unique in a tenant, and unknown in others', async () => {
     const conflict = { code: 'CONFLICT', message: 'is that of another user' }
     const first = await write('createUser', { ...ada, externalId: 'same' })

@@ -78,7 +78,7 @@ export function updateUsers(context: Context, inputs: readonly UserChange[]): Pr
       return { where: { id, updatedAt }, data: { name, email, phone, externalId, metadata: toJson(metadata) } }
     },
     unique: { id: ({ where }) => where.id, externalId: ({ data }) => data.externalId },
-    write: (changes) => writeChanges(context, changes),
+    write: (changes) => writeChanges(context, changes, 3),
   })
 }
 
@@ -86,7 +86,12 @@ export const updateUser = writeOne(updateUsers)
 
 type WrittenChange = Parameters<Context['db']['user']['updateEach']>[0][number]
 
-async function writeChanges(context: Context, changes: readonly WrittenChange[]): Promise<Outcome<User>[]> {
+/** @param tries how often it looks who has the external ids, because others take some meanwhile */
+async function writeChanges(
+  context: Context,
+  changes: readonly WrittenChange[],
+  tries: number,
+): Promise<Outcome<User>[]> {
   const { db } = context
   const targets = changes.map(({ where }) => where)
   const named = changes.flatMap(({ data }) => data.externalId ?? [])
@@ -96,9 +101,13 @@ async function writeChanges(context: Context, changes: readonly WrittenChange[])
   const free = changes.filter((change) => !isTaken(change))
   const update = context.sql.transact((sql) => context.within(sql).db.user.updateEach(free))
   const written = await update.catch((error: unknown) => {
-    // Another request has taken one of them since.
-    throw isUniqueViolation(error) ? externalIdTaken() : error
+    if (isUniqueViolation(error)) return 'taken' as const
+    throw error
   })
+  if (written === 'taken') {
+    if (tries === 1) throw externalIdTaken()
+    return writeChanges(context, changes, tries - 1)
+  }
   const outcomes = await outcomesOf(
     free.map(({ where }) => where),
     written,
