@@ -129,6 +129,23 @@ describe.each(Object.entries(libraries))('a live query of %s', (_, connect) => {
     await shows(view, 'Others')
   })
 
+  it('shows what follows a write of the page that was answered before the first result', async () => {
+    const { client, create, run, answerOnce } = await open()
+    const { id } = await create.user({ name: 'Before' })
+    const isWritten = Promise.withResolvers<void>()
+    answerOnce('query LiveUsers', async (forward) => {
+      const response = await forward()
+      await isWritten.promise
+      return response
+    })
+    const view = client.watch(users, {})
+    await client.mutate(documents.rename, { id, name: 'Mine' })
+    isWritten.resolve()
+    await shows(view, 'Mine')
+    await run(documents.rename, { id, name: 'Others' })
+    await shows(view, 'Others')
+  })
+
   it('keeps no error of an earlier result', async () => {
     const { client, create, answerOnce } = await open()
     const { id } = await create.user({ name: 'A' })
