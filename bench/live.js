@@ -5,6 +5,7 @@ import { Agent, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
+import { inspectorOptions, usedHeap } from '../test/soak/heap.ts'
 import { startGateway } from '../test/support/cli.ts'
 import { prepare } from '../test/support/gateway.ts'
 import { cpuOf, cpuOfPostgresql, memoryOf } from './machine.js'
@@ -105,9 +106,16 @@ function row(title, { gateway, database, waits }) {
   )
 }
 
+/** The resident memory of a gateway in MiB: as it is, and after its garbage was collected. */
+async function memoryOfGateway({ child, output }) {
+  const used = memoryOf(child.pid)
+  await usedHeap(output())
+  return { used, kept: memoryOf(child.pid) }
+}
+
 /** Follows with several clients, and measures how long each change takes to arrive at each of them. */
 async function measureFollowers(gateway, run, count, queryOf, changes) {
-  const idle = memoryOf(gateway.child.pid)
+  const idle = await memoryOfGateway(gateway)
   const streams = []
   /** Of each client, the changes that it has seen, and when. */
   const seen = Array.from({ length: count }, () => new Map())
@@ -119,7 +127,9 @@ async function measureFollowers(gateway, run, count, queryOf, changes) {
     streams.push(await follow(gateway.address, run.key, queryOf(number), onMessage))
   }
   await sleep(1_000)
-  const memory = ((memoryOf(gateway.child.pid) - idle) * 1_024) / count
+  const withFollowers = await memoryOfGateway(gateway)
+  const each = (name) => Math.round(((withFollowers[name] - idle[name]) * 1_024) / count)
+  const memory = { kept: each('kept'), used: each('used') }
   const arrived = (committed) =>
     seen.flatMap((changes) =>
       [...changes].flatMap(([number, at]) => (committed.has(number) ? [at - committed.get(number)] : [])),
@@ -147,7 +157,12 @@ try {
   await client.connect()
   await createRows(client, tenantAppId)
   // A key may have a fifth as many subscriptions.
-  const gateway = await startGateway({ DATABASE_URL: url, RATE_LIMIT: '0', MAX_IN_FLIGHT: String(10 * followers) })
+  const gateway = await startGateway({
+    DATABASE_URL: url,
+    RATE_LIMIT: '0',
+    MAX_IN_FLIGHT: String(10 * followers),
+    NODE_OPTIONS: inspectorOptions,
+  })
   const run = { client, tenantAppId, key, pid: gateway.child.pid }
   const ofPage = { perSecond: 20, idOf: (number) => `usr_${number % 20}` }
   const onePercent = { perSecond: Math.ceil(followers / 100), idOf: (number) => `usr_${(number * 7) % followers}` }
@@ -163,7 +178,8 @@ try {
   row(`${followers} followers of different pages`, own)
   row(`${followers} different pages, polled by hand`, await measurePolling(run, url, onePercent))
   process.stdout.write(
-    `Memory of a follower: ${Math.round(many.memory)} KiB of the same page, ${Math.round(own.memory)} KiB of different pages.\n`,
+    `Memory of a follower: ${many.memory.kept} KiB of the same page, ${own.memory.kept} KiB of different pages.\n` +
+      `Of the first ones, before garbage was collected: ${many.memory.used} KiB.\n`,
   )
   await client.end()
   await gateway.stop('SIGKILL')
