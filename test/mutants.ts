@@ -3,7 +3,14 @@ import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } fr
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { BaseSequencer, createVitest, type TestModule, type TestSpecification, type Vitest } from 'vitest/node'
+import {
+  BaseSequencer,
+  createVitest,
+  type TestCase,
+  type TestModule,
+  type TestSpecification,
+  type Vitest,
+} from 'vitest/node'
 import { linkPackages } from './support/copy.ts'
 import { recordedSeconds } from './support/measure.ts'
 
@@ -246,15 +253,27 @@ class AsGiven extends BaseSequencer {
 function startVitest(copy: string): Promise<Vitest> {
   process.chdir(copy)
   process.env['TEST_SET'] = 'all'
-  const onTestModuleEnd = (module: TestModule) => {
-    ended += 1
-    if (module.ok()) return
-    const [test] = module.children.allTests('failed')
-    failures.push(`${module.relativeModuleId}: ${test?.fullName ?? module.errors()[0]?.message}`)
+  const reporter = {
+    // The process of a file whose test waits in vain is stopped before the file ends.
+    onTestCaseResult(test: TestCase) {
+      if (test.result().state === 'failed') failures.push(`${test.module.relativeModuleId}: ${test.fullName}`)
+    },
+    onTestModuleEnd(module: TestModule) {
+      ended += 1
+      if (module.ok() || failures.length > 0) return
+      failures.push(`${module.relativeModuleId}: ${module.errors()[0]?.message ?? 'outside a test'}`)
+    },
   }
-  const reporters = [{ onTestModuleEnd }]
-  const sequence = { sequencer: AsGiven }
-  return createVitest('test', { root: copy, watch: false, bail: 1, maxWorkers: 1, reporters, sequence })
+  return createVitest('test', {
+    root: copy,
+    watch: false,
+    bail: 1,
+    maxWorkers: 1,
+    reporters: [reporter],
+    sequence: { sequencer: AsGiven },
+    // A test that waits for what a mutant has removed.
+    testTimeout: 60_000,
+  })
 }
 
 /**
