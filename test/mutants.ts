@@ -254,9 +254,12 @@ function startVitest(copy: string): Promise<Vitest> {
   process.chdir(copy)
   process.env['TEST_SET'] = 'all'
   const reporter = {
-    // The process of a file whose test waits in vain is stopped before the file ends.
     onTestCaseResult(test: TestCase) {
-      if (test.result().state === 'failed') failures.push(`${test.module.relativeModuleId}: ${test.fullName}`)
+      if (test.result().state !== 'failed') return
+      failures.push(`${test.module.relativeModuleId}: ${test.fullName}`)
+      // The other tests of the file can wait in vain too. Vitest's own option `bail` stops the process of the file
+      // before it says which test has failed.
+      void starting.then((vitest) => vitest.cancelCurrentRun('test-failure'))
     },
     onTestModuleEnd(module: TestModule) {
       ended += 1
@@ -264,16 +267,16 @@ function startVitest(copy: string): Promise<Vitest> {
       failures.push(`${module.relativeModuleId}: ${module.errors()[0]?.message ?? 'outside a test'}`)
     },
   }
-  return createVitest('test', {
+  const starting = createVitest('test', {
     root: copy,
     watch: false,
-    bail: 1,
     maxWorkers: 1,
     reporters: [reporter],
     sequence: { sequencer: AsGiven },
     // A test that waits for what a mutant has removed.
     testTimeout: 60_000,
   })
+  return starting
 }
 
 /**
