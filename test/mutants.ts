@@ -169,6 +169,9 @@ const groups: readonly Group[] = [
       [/ \$\{keyOf\(request\)\}/g, removed],
       [/version\.hash !== this\.#sent|version\?\.hash !== this\.#sent/g, always],
       [/ended >= this\.#firstRead/g, always],
+      // The time between the results of a follower, and of one who has none.
+      [/isFound && wait <= 0/g, () => 'isFound'],
+      [/this\.#newcomers\.add\(follower\)/g, () => 'void 0'],
     ],
     suites: [
       ['packages/gateway-kit/test/live-query.embedded.test.ts', 'test/live/announcements.test.ts'],

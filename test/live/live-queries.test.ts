@@ -77,6 +77,29 @@ describe.concurrent('a live query', () => {
     list.close()
   })
 
+  it('begins with a read of its own, while others wait for their next result', async () => {
+    const { make, follow } = await start()
+    const query = 'query @live(throttle: 1000) { users { nodes { name } } }'
+    const begun = performance.now()
+    const first = await follow(query)
+    expect(await first.nextData()).toEqual(nodes('users', []))
+    await make.user({ name: 'written' })
+    const second = await follow(query)
+    const order: string[] = []
+    const [, waited] = await Promise.all([
+      second.nextData().then((data) => order.push(`second ${JSON.stringify(data)}`)),
+      first.nextData().then((data) => {
+        order.push(`first ${JSON.stringify(data)}`)
+        return performance.now() - begun
+      }),
+    ])
+    const data = JSON.stringify(nodes('users', [{ name: 'written' }]))
+    expect(order).toEqual([`second ${data}`, `first ${data}`])
+    expect(waited).toBeGreaterThanOrEqual(1_000)
+    first.close()
+    second.close()
+  })
+
   it('follows what is below, also if something else writes it', async () => {
     const { make, follow } = await start()
     const user = await make.user()

@@ -15,17 +15,22 @@ type Follower = { readonly payerId: string; wake(): void }
 
 /** A query whose reads end when the test says so, and those who follow it, each at the cost of a key. */
 function start(...payerIds: readonly string[]) {
+  return startWith(0, payerIds)
+}
+
+/** @param throttle the least time between two results, in milliseconds */
+function startWith(throttle: number, payerIds: readonly string[]) {
   const reads: Read[] = []
   const evaluate = ({ payerId }: Follower) =>
     new Promise<Evaluation>((resolve, reject) => {
       const end = (value: number, rest = 0) => resolve({ result: { data: { value } }, isLast: false, rest })
       reads.push({ payerId, end, fail: reject })
     })
-  const query = new LiveQuery<Follower>(0, evaluate, () => undefined)
+  const query = new LiveQuery<Follower>(throttle, evaluate, () => undefined)
   function follow(payerId: string): void {
     const follower = { payerId, wake: () => undefined }
     query.followers.add(follower)
-    query.start()
+    query.start(follower)
     ends.push(() => query.remove(follower))
   }
   for (const payerId of payerIds) follow(payerId)
@@ -33,7 +38,7 @@ function start(...payerIds: readonly string[]) {
   const nextRead = () => vi.waitUntil(() => reads.shift(), { timeout: 5_000, interval: 1 })
   const untilShown = (value: number) =>
     vi.waitUntil(() => query.version?.result.data?.['value'] === value, { timeout: 5_000, interval: 1 })
-  return { query, follow, nextRead, untilShown }
+  return { query, follow, reads, nextRead, untilShown }
 }
 
 const ends: (() => void)[] = []
@@ -72,6 +77,25 @@ describe('a live query is read again', () => {
     }
     await vi.waitUntil(() => query.failure, { timeout: 5_000, interval: 1 })
     expect(query.failure?.error).toMatchObject({ message: 'It still is' })
+  })
+
+  it('at once for who begins to follow it after a change, at its cost, and for others when they may have a result', async () => {
+    const { query, follow, reads, nextRead, untilShown } = startWith(60_000, ['first'])
+    const first = await nextRead()
+    first.end(1)
+    await untilShown(1)
+    follow('sees the first result')
+    query.outdate()
+    await setImmediate()
+    expect(reads).toEqual([])
+    follow('newcomer')
+    const second = await nextRead()
+    expect(second.payerId).toBe('newcomer')
+    second.end(2)
+    await untilShown(2)
+    query.outdate()
+    await setImmediate()
+    expect(reads).toEqual([])
   })
 
   it('not after an error that repeats', async () => {

@@ -262,6 +262,8 @@ export class Follower implements LiveFollower, SubscriptionValues<SentResult> {
   #firstRead = Number.POSITIVE_INFINITY
   /** The hash of the last version that it got. */
   #sent: string | undefined
+  /** Until when it gets no other one, as a time of `performance.now()`. */
+  #until = 0
   #revision = 0
   #hasLast = false
 
@@ -288,7 +290,7 @@ export class Follower implements LiveFollower, SubscriptionValues<SentResult> {
   /** Waits for the first result that shows what was written before. @throws why there is none */
   async begin(): Promise<void> {
     this.#firstRead = this.#query.nextRead
-    this.#query.start()
+    this.#query.start(this)
     await this.#version()
   }
 
@@ -297,9 +299,11 @@ export class Follower implements LiveFollower, SubscriptionValues<SentResult> {
     while (!this.#hasEnded && !this.#hasLast) {
       const { version, ended, failure } = this.#query
       const isNew = version?.hash !== this.#sent || version?.isLast
-      if (version && isNew && ended >= this.#firstRead) return version
+      const isFound = version && isNew && ended >= this.#firstRead
+      const wait = this.#until - performance.now()
+      if (isFound && wait <= 0) return version
       if (failure) throw failure.error
-      await this.#alarm.wait(maxWait)
+      await this.#alarm.wait(isFound ? wait : maxWait)
     }
     return undefined
   }
@@ -324,9 +328,10 @@ export class Follower implements LiveFollower, SubscriptionValues<SentResult> {
   }
 
   #messageOf(version: Version): SentResult {
-    const { result, isLast, length, hash } = version
+    const { result, isLast, length, hash, until } = version
     const patch = this.#acceptsPatches ? version.patch(this.#sent) : undefined
     this.#sent = hash
+    this.#until = until
     this.#hasLast = isLast
     if (this.#isSubscription) return { result, length }
     this.#revision += 1

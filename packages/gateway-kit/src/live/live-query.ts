@@ -16,6 +16,8 @@ export interface Version {
   readonly hash: string
   /** Who has paid for the read. */
   readonly payer: LiveFollower
+  /** Before this time of `performance.now()`, who gets it gets no other one. */
+  readonly until: number
   /**
    * Returns the patch that makes its data from those of another version, computed once for all who ask.
    *
@@ -62,6 +64,8 @@ export class LiveQuery<Follower extends LiveFollower> {
   ended = 0
   #isOutdated = true
   #isRunning = false
+  /** Who has begun to follow it since the last read, and does not wait as those do who have a result. */
+  readonly #newcomers = new Set<Follower>()
   #wasInterrupted = false
   /** The data of the last result, if they are short. */
   #kept: Kept | undefined
@@ -73,7 +77,7 @@ export class LiveQuery<Follower extends LiveFollower> {
   readonly #onEnd: () => void
 
   /**
-   * @param throttle the least time between two reads, in milliseconds
+   * @param throttle the least time between two results that a follower gets, in milliseconds
    * @param evaluate reads the result, at the cost of a follower
    * @param onEnd called when nobody follows it any more, or it has failed
    */
@@ -94,14 +98,15 @@ export class LiveQuery<Follower extends LiveFollower> {
     return this.#isOutdated ? this.begun + 1 : this.begun
   }
 
-  /** Reads it from now on, while anybody follows it. */
-  start(): void {
-    // If it is read already, the new follower may have the points that the others lack.
+  /** Reads it from now on, while anybody follows it: if it is outdated, for a new follower at once, at its cost. */
+  start(follower: Follower): void {
+    if (this.#isOutdated) this.#newcomers.add(follower)
     if (this.#isRunning) this.#alarm.ring()
     else void this.#run()
   }
 
   remove(follower: Follower): void {
+    this.#newcomers.delete(follower)
     if (!this.followers.delete(follower) || this.followers.size > 0 || this.failure) return
     this.#alarm.ring()
     this.#onEnd()
@@ -112,7 +117,7 @@ export class LiveQuery<Follower extends LiveFollower> {
     let until = 0
     while (this.followers.size > 0 && !this.failure) {
       const now = performance.now()
-      const payer = this.#isOutdated && until <= now ? this.#findPayer(now) : undefined
+      const payer = this.#isOutdated ? this.#findPayer(now, until <= now) : undefined
       if (payer) until = await this.#read(payer)
       else if (!this.#isOutdated) await this.#alarm.wait(maxWait)
       else await this.#alarm.wait((until > now ? until : Math.min(...this.#resting.values())) - now)
@@ -120,16 +125,23 @@ export class LiveQuery<Follower extends LiveFollower> {
     this.#isRunning = false
   }
 
-  /** Of the followers that have points, the one that has paid longest ago. Undefined if all rest. */
-  #findPayer(now: number): Follower | undefined {
+  /**
+   * Who pays for the next read: a newcomer, or of the others the one that has paid longest ago.
+   *
+   * @param isDue whether those may have another result that have one
+   * @returns undefined if all rest
+   */
+  #findPayer(now: number, isDue: boolean): Follower | undefined {
     for (const [payerId, until] of this.#resting) if (until <= now) this.#resting.delete(payerId)
-    for (const follower of this.followers) if (!this.#resting.has(follower.payerId)) return follower
+    for (const follower of this.#newcomers) if (!this.#resting.has(follower.payerId)) return follower
+    if (isDue) for (const follower of this.followers) if (!this.#resting.has(follower.payerId)) return follower
     return undefined
   }
 
-  /** Reads the result. Returns until when it is not read again, as a time of `performance.now()`. */
+  /** Reads the result. Returns until when it is not read for the same followers, as a time of `performance.now()`. */
   async #read(payer: Follower): Promise<number> {
-    const startedAt = performance.now()
+    const until = performance.now() + this.#throttle
+    this.#newcomers.clear()
     this.followers.delete(payer)
     this.followers.add(payer)
     this.begun += 1
@@ -137,10 +149,10 @@ export class LiveQuery<Follower extends LiveFollower> {
     try {
       const { result, isLast, rest } = await this.#evaluate(payer)
       this.#rest(payer, rest)
-      this.#show(result, isLast, payer)
+      this.#show({ result, isLast, payer, until })
       this.ended = this.begun
       this.#wasInterrupted = false
-      return startedAt + this.#throttle
+      return until
     } catch (error) {
       this.#isOutdated = true
       this.#failUnlessTemporary(error, payer)
@@ -160,7 +172,7 @@ export class LiveQuery<Follower extends LiveFollower> {
     if (wait !== undefined) {
       this.#rest(payer, wait)
       // Those who wait for the first result are told at once.
-      if (!this.version && !this.#findPayer(performance.now())) this.fail(error)
+      if (!this.version && !this.#findPayer(performance.now(), true)) this.fail(error)
     } else if (error instanceof Interruption && !this.#wasInterrupted) {
       // A row can have been deleted between two statements of the read. Then the next read succeeds.
       this.#wasInterrupted = true
@@ -179,8 +191,9 @@ export class LiveQuery<Follower extends LiveFollower> {
     this.#onEnd()
   }
 
-  #show(result: ExecutionResult, isLast: boolean, payer: Follower): void {
-    const { data, errors } = result
+  #show(read: Pick<Version, 'result' | 'isLast' | 'payer' | 'until'>): void {
+    const { isLast } = read
+    const { data, errors } = read.result
     const shown = errors ? [data, errors] : data
     const text = JSON.stringify(shown)
     const found = hash('sha256', text, 'base64')
@@ -188,7 +201,7 @@ export class LiveQuery<Follower extends LiveFollower> {
     if (version?.hash === found && version.isLast === isLast) return
     const kept = errors || text.length > maxKept ? undefined : { hash: found, data, length: text.length }
     const patch = createPatch(this.#kept, kept)
-    this.version = { result, isLast, length: lengthOf(shown), hash: found, payer, patch }
+    this.version = { ...read, length: lengthOf(shown), hash: found, patch }
     this.#kept = kept
   }
 }
