@@ -6,13 +6,23 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { leftOut } from './test/support/left-out.ts'
 import { measureRun, recordedSeconds } from './test/support/measure.ts'
 
-/** The files that took longest start first, so that no worker is still busy with one when the others have finished. */
+/** A file that no run has recorded may take as long as any. */
+const mostSeconds = 3_600
+
+/**
+ * The files that took longest start first, so that no worker is still busy with one when the others have finished.
+ * Those that need a process of their own come before all others: a worker whose next file is one of them ends, and the
+ * worker after it loads every module again.
+ */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const seconds = recordedSeconds()
     const secondsOf = ({ moduleId }: TestSpecification) =>
-      seconds.get(path.relative(import.meta.dirname, moduleId)) ?? 0
-    return (await super.sort(files)).toSorted((one, other) => secondsOf(other) - secondsOf(one))
+      seconds.get(path.relative(import.meta.dirname, moduleId)) ?? mostSeconds
+    const isApart = ({ project }: TestSpecification) => Number(project.config.isolate)
+    return (await super.sort(files)).toSorted(
+      (one, other) => isApart(other) - isApart(one) || secondsOf(other) - secondsOf(one),
+    )
   }
 }
 
