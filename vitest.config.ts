@@ -82,9 +82,10 @@ const others = [
 
 /**
  * Tests of limits and faults wait for clocks, as clients do: one worker more than there are cores keeps the cores busy.
- * Those of the embedded database that take long start processes.
+ * Those of the embedded database that take long start processes. Those on a server wait for its processes too.
  */
-const maxWorkers = availableParallelism() + (set === 'rest' ? 0 : 1)
+const moreWorkers = set === 'rest' ? 0 : hasServer ? 2 : 1
+const maxWorkers = availableParallelism() + moreWorkers
 
 // A hundred processes load the same files: each file is compiled once.
 process.env['NODE_COMPILE_CACHE'] ??= path.join(import.meta.dirname, 'node_modules/.cache/compiled')
@@ -135,7 +136,13 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'timed', include: timed, exclude: others, maxWorkers, sequence: { groupOrder: 2 } },
+        test: {
+          name: 'timed',
+          include: timed,
+          exclude: others,
+          maxWorkers: availableParallelism() + 1,
+          sequence: { groupOrder: 2 },
+        },
       },
       // One after the other, with the machine to themselves.
       {
