@@ -6,13 +6,23 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { leftOut } from './test/support/left-out.ts'
 import { measureRun, recordedSeconds } from './test/support/measure.ts'
 
-/** The files that took longest start first, so that no worker is still busy with one when the others have finished. */
+/** A file that no run has recorded may take as long as any. */
+const mostSeconds = 3_600
+
+/**
+ * The files that took longest start first, so that no worker is still busy with one when the others have finished.
+ * Those that need a process of their own come before all others: a worker whose next file is one of them ends, and the
+ * worker after it loads every module again.
+ */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const seconds = recordedSeconds()
     const secondsOf = ({ moduleId }: TestSpecification) =>
-      seconds.get(path.relative(import.meta.dirname, moduleId)) ?? 0
-    return (await super.sort(files)).toSorted((one, other) => secondsOf(other) - secondsOf(one))
+      seconds.get(path.relative(import.meta.dirname, moduleId)) ?? mostSeconds
+    const isApart = ({ project }: TestSpecification) => Number(project.config.isolate)
+    return (await super.sort(files)).toSorted(
+      (one, other) => isApart(other) - isApart(one) || secondsOf(other) - secondsOf(one),
+    )
   }
 }
 
@@ -72,9 +82,10 @@ const others = [
 
 /**
  * Tests of limits and faults wait for clocks, as clients do: one worker more than there are cores keeps the cores busy.
- * Those of the embedded database that take long start processes.
+ * Those of the embedded database that take long start processes. Those on a server wait for its processes too.
  */
-const maxWorkers = availableParallelism() + (set === 'rest' ? 0 : 1)
+const moreWorkers = set === 'rest' ? 0 : hasServer ? 2 : 1
+const maxWorkers = availableParallelism() + moreWorkers
 
 // A hundred processes load the same files: each file is compiled once.
 process.env['NODE_COMPILE_CACHE'] ??= path.join(import.meta.dirname, 'node_modules/.cache/compiled')
@@ -125,7 +136,13 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'timed', include: timed, exclude: others, maxWorkers, sequence: { groupOrder: 2 } },
+        test: {
+          name: 'timed',
+          include: timed,
+          exclude: others,
+          maxWorkers: availableParallelism() + 1,
+          sequence: { groupOrder: 2 },
+        },
       },
       // One after the other, with the machine to themselves.
       {

@@ -43,7 +43,7 @@ const behaviour = ['--project', 'behaviour', '--project', 'apart']
 const installation = 'the packages of examples'
 const install = examplesOf(files).map((example) => `npm ci --prefix examples/${example} --no-fund --no-audit`)
 
-/** One after the other. They keep both cores busy. */
+/** One after the other. */
 const main: readonly Step[] = [
   { name: 'npm test', command: ['npm', 'test'], isEmbedded: true },
   {
@@ -61,12 +61,16 @@ const main: readonly Step[] = [
     env: { TEST_SHORT_CUT: 'off' },
   },
   { name: 'PostgreSQL', command: ['npm', 'run', 'suite', '--', 'postgres', ...behaviour], needsServer: true, env: all },
-  ...long
-    .filter((suite) => !isFile(suite))
-    .map(({ suite = [], ...step }): Step => ({ ...step, command: ['npm', 'run', 'suite', '--', ...suite], env: all })),
 ]
 
-/** Beside the others: they wait more than they work, or use one core. */
+const suites = long.filter((suite) => !isFile(suite))
+const stepOf = ({ suite = [], ...step }: LongSuite): Step => ({
+  ...step,
+  command: ['npm', 'run', 'suite', '--', ...suite],
+  env: all,
+})
+
+/** Beside the others, one after the other: they wait more than they work, or use one core. */
 const beside: readonly Step[] = [
   ...(options.checks
     ? [
@@ -77,10 +81,14 @@ const beside: readonly Step[] = [
       ]
     : []),
   { name: 'faults that take their time', command: vitest('--project', 'timed'), needsServer: true, env: all },
+  ...suites.filter(({ isAlone }) => !isAlone).map(stepOf),
 ]
 
 /** At the end, with the machine to themselves. */
-const alone: readonly Step[] = [{ name: 'load', command: vitest('--project', 'loads'), needsServer: true, env: all }]
+const alone: readonly Step[] = [
+  ...suites.filter(({ isAlone }) => isAlone).map(stepOf),
+  { name: 'load', command: vitest('--project', 'loads'), needsServer: true, env: all },
+]
 
 /** The most lines that are printed again of a step that has failed. */
 const maxLines = 300

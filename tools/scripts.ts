@@ -2,10 +2,13 @@
 // `npm run check -- types imports`. Each prints its names with --help.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { statSync } from 'node:fs'
 import path from 'node:path'
 
 interface Entry {
   readonly about: string
+  /** A folder with packages of its own, which the commands need. */
+  readonly packages?: string
   /** They run one after the other, until one fails. The last gets the options of the command line. */
   readonly commands: readonly string[]
 }
@@ -21,13 +24,12 @@ interface Script {
   readonly takesSeveral?: boolean
 }
 
-const install = (folder: string) => `npm ci --prefix ${folder} --no-fund --no-audit`
 const tsc = 'node node_modules/typescript-native/bin/tsc'
 const schemaFiles = 'schema.graphql src/domain/graphiql-tabs packages/console/src/operations tools/graphql/operations'
 
 const bench: Script = {
   byDefault: {
-    peers: { about: 'the gateway and its peers', commands: [install('bench'), 'node bench/run.js'] },
+    peers: { about: 'the gateway and its peers', packages: 'bench', commands: ['node bench/run.js'] },
   },
   byName: {
     bulk: { about: 'what bulk writes save', commands: ['node bench/bulk.js'] },
@@ -39,7 +41,7 @@ const bench: Script = {
     history: { about: 'what histories of profiles take', commands: ['node bench/history.js'] },
     memory: { about: 'what a gateway keeps in memory after load', commands: ['node bench/memory.js'] },
     neighbours: { about: 'what other clients see while one attacks', commands: ['node bench/neighbours.js'] },
-    processes: { about: 'two processes and one', commands: [install('bench'), 'node bench/processes.js'] },
+    processes: { about: 'two processes and one', packages: 'bench', commands: ['node bench/processes.js'] },
     searches: { about: 'searches of a large tenant', commands: ['node bench/searches.js'] },
     start: { about: 'what starts cost', commands: ['node bench/start.js'] },
     tenants: { about: 'the work for all tenants', commands: ['node bench/tenants.js'] },
@@ -94,8 +96,8 @@ const check: Script = {
   byName: {
     graphql: {
       about: 'the schema, operations, and the subgraph',
+      packages: 'tools/graphql',
       commands: [
-        install('tools/graphql'),
         'node tools/graphql/write-operations.js',
         `tools/graphql/node_modules/.bin/eslint --config tools/graphql/eslint.config.js --max-warnings 0 ${schemaFiles}`,
         'node tools/supergraph/check.ts',
@@ -104,7 +106,8 @@ const check: Script = {
     image: { about: 'the image; --build builds it in any case', commands: ['node tools/image/check.ts'] },
     openapi: {
       about: 'the OpenAPI document',
-      commands: [`${install('tools/openapi')} --ignore-scripts`, 'npm test --prefix tools/openapi'],
+      packages: 'tools/openapi',
+      commands: ['npm test --prefix tools/openapi'],
     },
     release: {
       about: 'what a release lacks; --set VERSION writes the version',
@@ -165,9 +168,19 @@ async function run(command: string, options: readonly string[]): Promise<number>
   return code ?? 1
 }
 
+/** Whether the packages of a folder are those of its lock file: `npm ci` ends with a list of what it has installed. */
+function areInstalled(folder: string): boolean {
+  const changed = (file: string) => statSync(path.join(root, folder, file), { throwIfNoEntry: false })?.mtimeMs ?? 0
+  return changed('node_modules/.package-lock.json') > changed('package-lock.json')
+}
+
 async function runEntry(script: string, name: string, options: readonly string[]): Promise<number> {
   const { byDefault, byName } = scripts[script] as Script
-  const { commands } = { ...byDefault, ...byName }[name] as Entry
+  const { packages, commands } = { ...byDefault, ...byName }[name] as Entry
+  if (packages && !areInstalled(packages)) {
+    const code = await run(`npm ci --prefix ${packages} --no-fund --no-audit --ignore-scripts`, [])
+    if (code !== 0) return code
+  }
   for (const [index, command] of commands.entries()) {
     const code = await run(command, index === commands.length - 1 ? options : [])
     if (code !== 0) return code

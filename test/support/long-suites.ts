@@ -12,12 +12,14 @@ export interface LongSuite {
   readonly needsServer?: boolean
   /** Whether it uses the embedded database although there is a server. */
   readonly isEmbedded?: boolean
+  /** Whether it says how soon something is over, so it needs the machine to itself. */
+  readonly isAlone?: boolean
 }
 
 /** The suites that take minutes and are not test files. */
 const suites: readonly LongSuite[] = [
   { name: 'a campaign of faults', suite: ['campaign', '--seconds', '60'], needsServer: true },
-  { name: 'a soak', suite: ['soak', '--quick'], needsServer: true },
+  { name: 'a soak', suite: ['soak', '--quick'], needsServer: true, isAlone: true },
   {
     name: 'many random operations on PostgreSQL',
     suite: ['differential', '--operations', '2000'],
