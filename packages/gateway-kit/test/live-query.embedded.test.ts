@@ -13,6 +13,9 @@ interface Read {
 
 type Follower = { readonly payerId: string; wake(): void }
 
+/** Longer than a patch. */
+const unchanged = { text: 'unchanged '.repeat(20) }
+
 /** A query whose reads end when the test says so, and those who follow it, each at the cost of a key. */
 function start(...payerIds: readonly string[]) {
   return startWith(0, payerIds)
@@ -23,7 +26,8 @@ function startWith(throttle: number, payerIds: readonly string[]) {
   const reads: Read[] = []
   const evaluate = ({ payerId }: Follower) =>
     new Promise<Evaluation>((resolve, reject) => {
-      const end = (value: number, rest = 0) => resolve({ result: { data: { value } }, isLast: false, rest })
+      const end = (value: number, rest = 0) =>
+        resolve({ result: { data: { value, ...unchanged } }, isLast: false, rest })
       reads.push({ payerId, end, fail: reject })
     })
   const query = new LiveQuery<Follower>(throttle, evaluate, () => undefined)
@@ -96,6 +100,23 @@ describe('a live query is read again', () => {
     query.outdate()
     await setImmediate()
     expect(reads).toEqual([])
+  })
+
+  it('and keeps its version, with the patch and the payer, if the result is the same', async () => {
+    const { query, nextRead, untilShown } = start('a', 'b')
+    for (const value of [1, 2]) {
+      query.outdate()
+      const read = await nextRead()
+      read.end(value)
+      await untilShown(value)
+    }
+    const { version } = query
+    query.outdate()
+    const read = await nextRead()
+    const { ended } = query
+    read.end(2)
+    await vi.waitUntil(() => query.ended > ended, { timeout: 5_000, interval: 1 })
+    expect(query.version).toBe(version)
   })
 
   it('not after an error that repeats', async () => {
