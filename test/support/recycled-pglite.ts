@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { PGlite } from '@electric-sql/pglite'
 import { createPglite } from '@fusion-gateway/embedded'
 import { inject } from 'vitest'
+import type {} from './provided.ts'
 
 /** An open embedded database in memory, and what its catalog was when it was new. */
 interface Kept {
@@ -28,6 +29,22 @@ export async function takePglite(): Promise<{ readonly pglite: PGlite; giveBack(
     async giveBack() {
       if (idle.length < maxIdle && (await reset(kept))) idle.push(kept)
       else await kept.pglite.close()
+    },
+  }
+}
+
+/**
+ * Takes a database for tests of packages with tables of their own: the schema `public` is empty. The tables of the
+ * gateway, and the extensions, are in another schema meanwhile.
+ */
+export async function takePgliteWithoutTables(): ReturnType<typeof takePglite> {
+  const { pglite, giveBack } = await takePglite()
+  await pglite.exec('ALTER SCHEMA public RENAME TO gateway; CREATE SCHEMA public; SET search_path TO public, gateway')
+  return {
+    pglite,
+    async giveBack() {
+      await pglite.exec('RESET search_path; DROP SCHEMA public CASCADE; ALTER SCHEMA gateway RENAME TO public')
+      await giveBack()
     },
   }
 }
