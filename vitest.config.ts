@@ -101,7 +101,8 @@ export default defineConfig({
     // src are loaded, and it does not change, so a file sees nothing of another.
     isolate: false,
     // The files run as Node runs them, as the gateway itself does; Vite would load a second copy of graphql.
-    experimental: { viteModuleRunner: false },
+    // No test needs the code of a module changed, as vi.mock would.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
     // Some tests start several gateways with a database of their own, which takes half a minute each on a busy machine.
     testTimeout: 180_000,
     hookTimeout: 180_000,

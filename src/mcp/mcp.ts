@@ -25,15 +25,17 @@ export const mcp = routePlugin<McpOptions>(
   'mcp',
   (app, { preparer, authenticate, trustedDocuments, introspection, rateLimit }) => {
     const isOpen = trustedDocuments?.others !== 'reject'
-    const all = [
+    const documentTools = createDocumentTools(preparer, trustedDocuments)
+    const createTools = () => [
       // The last tool with a name has it: a trusted document replaces none of the others.
-      ...createDocumentTools(preparer, trustedDocuments),
+      ...documentTools,
       ...routes.filter(({ repeats }) => !repeats).map((route) => createRouteTool(route, preparer)),
       waitTool,
       ...(isOpen ? [queryTool] : []),
       ...(isOpen && introspection ? [createSearchTool(preparer.schema)] : []),
     ]
-    const tools = new Map(all.map((tool) => [tool.name, tool]))
+    /** Created for the first message. */
+    let tools: ReadonlyMap<string, Tool> | undefined
 
     app.post('/mcp', {
       async onRequest(request, reply) {
@@ -55,6 +57,7 @@ export const mcp = routePlugin<McpOptions>(
         if (points > 0) await rateLimit.spend(viewerOf(request), points)
         // The package takes a while to load, and a gateway without clients of MCP does not need it.
         const { respond } = await import('./protocol.ts')
+        tools ??= new Map(createTools().map((tool) => [tool.name, tool]))
         return respond(tools, request, reply)
       },
     })

@@ -174,8 +174,11 @@ describe('subscription { job }', () => {
       name: 'k',
       scopes: ['jobs:write'],
     })
+    // It waits as in production, unlike other gateways of tests.
+    const patient = await app.startAnother({ rejectionMilliseconds: undefined })
+    const at = await addressOf(patient)
     const startedAt = performance.now()
-    const events = await subscribe(address, key, jobSubscription, { id: 'x' })
+    const events = await subscribe(at, key, jobSubscription, { id: 'x' })
     const event = await events.next()
     expect(performance.now() - startedAt).toBeGreaterThan(990)
     expect(event?.data?.errors?.[0]?.extensions).toEqual({ code: 'FORBIDDEN' })
@@ -183,6 +186,7 @@ describe('subscription { job }', () => {
     // As for every other error of a stream, which is an event.
     expect(events.status).toBe(200)
     events.close()
+    await patient.close()
   })
 
   it('is rejected with 406 by GET if the client does not accept events', async () => {

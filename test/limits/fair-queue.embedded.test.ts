@@ -160,7 +160,7 @@ describe('the permits', () => {
   })
 
   it('of a tenant are twice those of a key, however many keys it has', async () => {
-    const limit = createConcurrencyLimit('in_flight_of_key', 2, 'requests')
+    const limit = createConcurrencyLimit('in_flight_of_key', 2, 'requests', 0)
     for (const key of ['1', '2']) expect(await limit.take(keyOf('a', key), 2)).toBeTypeOf('function')
     await expect(limit.take(keyOf('a', '3'))).rejects.toThrow(
       "The tenant has 4 requests, the most at a time: twice a key's.",
@@ -169,7 +169,7 @@ describe('the permits', () => {
   })
 
   it('of a user of tokens are a quarter of those of a key, of all users together those of a key, and the key keeps its own', async () => {
-    const limit = createConcurrencyLimit('in_flight_of_key', 8, 'requests')
+    const limit = createConcurrencyLimit('in_flight_of_key', 8, 'requests', 0)
     const releases = [await limit.take(userOf('a', 'ada')), await limit.take(userOf('a', 'ada', 'other key'))]
     await expect(limit.take(userOf('a', 'ada'))).rejects.toThrow('The user has 2 requests')
     for (const user of ['bob', 'cleo', 'dan']) expect(await limit.take(userOf('a', user), 2)).toBeTypeOf('function')

@@ -43,8 +43,14 @@ export async function createGateway(
   }
   const services = createServices(database, serviceSettings)
   const logger = createLogger({ logLevel: 'info' }, { write })
-  // Tests of reads repeat them. Tests of the memory set its size.
-  const patient = { load: patientLoad, timeouts: patientTimeouts, responseCacheBytes: 0, logMilliseconds: 60_000 }
+  const patient = {
+    load: patientLoad,
+    timeouts: patientTimeouts,
+    // Tests of reads repeat them. Tests of the memory set its size.
+    responseCacheBytes: 0,
+    logMilliseconds: 60_000,
+    rejectionMilliseconds: 50,
+  }
   const app = await createApp({ ...settings, services, logger, ...patient, withoutShortCut, ...options })
   return {
     app,

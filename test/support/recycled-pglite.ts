@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { PGlite } from '@electric-sql/pglite'
 import { createPglite } from '@fusion-gateway/embedded'
 import { inject } from 'vitest'
+import type {} from './provided.ts'
 
 /** An open embedded database in memory, and what its catalog was when it was new. */
 interface Kept {
@@ -32,6 +33,22 @@ export async function takePglite(): Promise<{ readonly pglite: PGlite; giveBack(
   }
 }
 
+/**
+ * Takes a database for tests of packages with tables of their own: the schema `public` is empty. The tables of the
+ * gateway, and the extensions, are in another schema meanwhile.
+ */
+export async function takePgliteWithoutTables(): ReturnType<typeof takePglite> {
+  const { pglite, giveBack } = await takePglite()
+  await pglite.exec('ALTER SCHEMA public RENAME TO gateway; CREATE SCHEMA public; SET search_path TO public, gateway')
+  return {
+    pglite,
+    async giveBack() {
+      await pglite.exec('RESET search_path; DROP SCHEMA public CASCADE; ALTER SCHEMA gateway RENAME TO public')
+      await giveBack()
+    },
+  }
+}
+
 async function create(): Promise<Kept> {
   const pglite = await createPglite({ loadDataDir: new Blob([readFileSync(inject('template').dumpFile)]) })
   const { rows } = await pglite.query<{ row: string }>('SELECT quote_literal(to_json(s)) AS row FROM event_state AS s')
@@ -55,10 +72,11 @@ async function reset({ pglite, catalog, restore }: Kept): Promise<boolean> {
   }
 }
 
+/** The tables that have rows or statistics, or had some. Most files write to few, and each takes a millisecond. */
 async function readTables(pglite: PGlite): Promise<string> {
   const { rows } = await pglite.query<{ names: string }>(
     `SELECT string_agg(oid::regclass::text, ', ') AS names FROM pg_class
-     WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace AND relname <> '_prisma_migrations'`,
+     WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace AND relname <> '_prisma_migrations' AND (pg_relation_size(oid) > 0 OR reltuples >= 0)`,
   )
   return rows[0]?.names ?? ''
 }

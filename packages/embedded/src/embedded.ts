@@ -1,12 +1,12 @@
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { setFlagsFromString } from 'node:v8'
-import { PGlite, type PGliteOptions, type Transaction, types } from '@electric-sql/pglite'
+import { PGlite, type PGliteOptions, type Transaction } from '@electric-sql/pglite'
 import { btree_gin } from '@electric-sql/pglite/contrib/btree_gin'
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm'
 import { OperatorError } from '@fusion-gateway/base'
-import type { Connector, Driver, Parameter, Statement, StatementResult } from '@fusion-gateway/sql'
-import { formatTime } from '@fusion-gateway/sql'
+import type { Connector, Driver, Send } from '@fusion-gateway/sql'
+import { valueTypes } from '@fusion-gateway/sql'
 import { PrismaPg } from '@prisma/adapter-pg'
 import {
   closeToOthers,
@@ -19,7 +19,7 @@ import {
   takeFolder,
 } from './data-folder.ts'
 import { unpackImage } from './image.ts'
-import { createPool } from './node-postgres.ts'
+import { createPool, send } from './node-postgres.ts'
 import { beginTransaction } from './transaction.ts'
 
 /** The extensions that the migrations create. */
@@ -98,6 +98,14 @@ const startParams = [...PGlite.defaultStartParams, ...settings.flatMap((setting)
  */
 const tieringBudget = { opening: 2_000_000_000, usual: 13_000_000 }
 
+const unchanged = (text: string) => text
+
+/**
+ * PGlite returns values as texts, which `send` parses: it would copy its own parsers, one for each type of array, for
+ * every statement that has parsers of its own. That takes as long as a small statement.
+ */
+const texts: PGlite['parsers'] = new Proxy({}, { get: () => unchanged })
+
 /** Creates an embedded database: PGlite with the extensions of the migrations, in a session that uses UTC. */
 export async function createPglite(options: PGliteOptions, params = startParams): Promise<PGlite> {
   setFlagsFromString(`--wasm-tiering-budget=${tieringBudget.opening}`)
@@ -105,6 +113,7 @@ export async function createPglite(options: PGliteOptions, params = startParams)
     // The code in the compile cache belongs to the flags with which it was compiled.
     setFlagsFromString(`--wasm-tiering-budget=${tieringBudget.usual}`),
   )
+  pglite.parsers = texts
   // The adapter ignores the offset of timestamps, so the session must use UTC wherever it runs.
   await pglite.exec(`SET TIME ZONE 'UTC'`)
   return pglite
@@ -136,36 +145,19 @@ export function createEmbeddedDriver(pglite: PGlite, release: () => void = () =>
 
 function connectorOf(pglite: PGlite): Connector {
   return {
-    send: (statement, parameters) => send(pglite, statement, parameters),
+    send: senderOf(pglite),
     async begin() {
       const { transaction, end } = await beginTransaction(pglite)
-      return { send: (statement, parameters) => send(transaction, statement, parameters), end }
+      return { send: senderOf(transaction), end }
     },
     // PGlite has a single session, so nothing runs concurrently with the creation of an index.
     runScript: async (script) => void (await pglite.exec(script.replaceAll(' CONCURRENTLY ', ' '))),
   }
 }
 
-const unchanged = (text: string) => text
-
-/** Values that PGlite would make objects of, or numbers that JavaScript cannot hold. */
-const parsers = {
-  [types.DATE]: unchanged,
-  [types.INT8]: unchanged,
-  [types.JSON]: unchanged,
-  [types.JSONB]: unchanged,
-  [types.NUMERIC]: unchanged,
-  [types.TIMESTAMPTZ]: formatTime,
-}
-
-async function send(
-  session: Pick<PGlite | Transaction, 'query'>,
-  { text }: Statement,
-  parameters: readonly Parameter[],
-): Promise<StatementResult> {
-  const { rows, affectedRows = 0 } = await session.query<unknown[]>(text, [...parameters], {
-    rowMode: 'array',
-    parsers,
-  })
-  return { rows, count: affectedRows }
+function senderOf(session: Pick<PGlite | Transaction, 'query'>): Send {
+  return async ({ text }, values) => {
+    const { rows, rowCount } = await send(session, { text, values, types: valueTypes })
+    return { rows, count: rowCount }
+  }
 }

@@ -19,14 +19,14 @@ const nothing = { rows: [], fields: [], rowCount: 0 }
  */
 export function createPool(pglite: PGlite): pg.Pool {
   return Object.assign(new pg.Pool(), {
-    query: (query: Query) => send(pglite, pglite, query),
+    query: (query: Query) => send(pglite, query),
     async connect() {
       const { transaction, end } = await beginTransaction(pglite)
       let isOpen = true
       return Object.assign(new EventEmitter(), {
         async query(query: Query) {
           if (query.text === 'BEGIN') return nothing
-          if (query.text !== 'COMMIT' && query.text !== 'ROLLBACK') return send(pglite, transaction, query)
+          if (query.text !== 'COMMIT' && query.text !== 'ROLLBACK') return send(transaction, query)
           isOpen = false
           await end(query.text)
           return nothing
@@ -37,11 +37,12 @@ export function createPool(pglite: PGlite): pg.Pool {
   })
 }
 
-async function send({ parsers }: PGlite, session: Pick<PGlite | Transaction, 'query'>, { text, values, types }: Query) {
-  const ids = [...Object.keys(parsers), ...Object.values(pg.types.builtins)].map(Number)
-  const { rows, fields, affectedRows } = await session.query<unknown[]>(text, [...(values ?? [])], {
-    rowMode: 'array',
-    parsers: Object.fromEntries(ids.map((id) => [id, types.getTypeParser(id, 'text')])),
-  })
-  return { rows, fields, rowCount: affectedRows ?? 0 }
+/** Sends a statement, and parses its values as node-postgres does with the same types. */
+export async function send(session: Pick<PGlite | Transaction, 'query'>, { text, values = [], types }: Query) {
+  const { rows, fields, affectedRows } = await session.query<(string | null)[]>(text, [...values], { rowMode: 'array' })
+  const parsers = fields.map(({ dataTypeID }) => types.getTypeParser(dataTypeID, 'text'))
+  const parsed = rows.map((row) =>
+    row.map((value, index): unknown => (value === null ? null : parsers[index]?.(value))),
+  )
+  return { rows: parsed, fields, rowCount: affectedRows ?? 0 }
 }

@@ -72,8 +72,9 @@ export const delayRejection = (milliseconds = delaySeconds * 1_000): Promise<voi
  * @param limit its name in the log and in metrics
  * @param max how many permits a key has
  * @param plural what is limited, in the words of an error: requests, subscriptions, MiB of something
+ * @param rejectionMilliseconds how long a rejection waits: a second by default
  */
-export function createConcurrencyLimit(limit: LimitName, max: number, plural: string) {
+export function createConcurrencyLimit(limit: LimitName, max: number, plural: string, rejectionMilliseconds?: number) {
   const taken = new Map<string, number>()
   const maxOf = (kind: SubjectKind) => Math.ceil(max * shares[kind].factor)
   const takenBy = (name: string) => taken.get(name) ?? 0
@@ -91,7 +92,7 @@ export function createConcurrencyLimit(limit: LimitName, max: number, plural: st
 
   async function reject(kind: SubjectKind): Promise<never> {
     const { owner, share } = shares[kind]
-    await delayRejection()
+    await delayRejection(rejectionMilliseconds)
     throw new GatewayError('RATE_LIMITED', `${owner} ${maxOf(kind)} ${plural}, the most at a time${share}.`, {
       limit,
       headers: { 'retry-after': String(delaySeconds) },

@@ -64,6 +64,8 @@ export interface OperationLimits {
   readonly queues: FairQueues
   /** Sent: MiB of long responses that clients have not read. */
   readonly unsent: ConcurrencyLimit
+  /** How long a rejection waits. */
+  readonly rejectionMilliseconds: number | undefined
 }
 
 /** The limits of a process that clients connect to. What they count, they count for each of `subjectsOf`. */
@@ -84,19 +86,28 @@ export interface OperationLimitsOptions {
   readonly maxSubscriptionsPerKey: number
   /** The most MiB of unread long responses of the clients of one key. */
   readonly maxUnsentMibPerKey: number
+  /** How long a rejection waits, other than one of the rate limit: a second by default. */
+  readonly rejectionMilliseconds?: number | undefined
 }
 
 export function createOperationLimits(options: OperationLimitsOptions): OperationLimits {
-  const { queues, rateLimit = unlimited, maxSubscriptionsPerKey, maxUnsentMibPerKey } = options
+  const { queues, rateLimit = unlimited, maxSubscriptionsPerKey, maxUnsentMibPerKey, rejectionMilliseconds } = options
   return {
     points: rateLimit,
-    subscriptions: createConcurrencyLimit('subscriptions_of_key', maxSubscriptionsPerKey, 'subscriptions'),
+    subscriptions: createConcurrencyLimit(
+      'subscriptions_of_key',
+      maxSubscriptionsPerKey,
+      'subscriptions',
+      rejectionMilliseconds,
+    ),
     queues,
     unsent: createConcurrencyLimit(
       'unsent_of_key',
       maxUnsentMibPerKey,
       'MiB of responses that its clients have not read',
+      rejectionMilliseconds,
     ),
+    rejectionMilliseconds,
   }
 }
 
@@ -108,12 +119,18 @@ export interface LimitsOptions extends OperationLimitsOptions {
 
 /** Creates the limits of a process that clients connect to. Its `places` are closed when it stops. */
 export function createLimits(options: LimitsOptions): Limits {
+  const { rejectionMilliseconds } = options
   return {
     ...createOperationLimits(options),
     // Twice as many as places: requests can take a place while others arrive.
-    arriving: createConcurrencyLimit('arriving_of_key', 2 * options.load.maxInFlightPerKey, 'requests that arrive'),
+    arriving: createConcurrencyLimit(
+      'arriving_of_key',
+      2 * options.load.maxInFlightPerKey,
+      'requests that arrive',
+      rejectionMilliseconds,
+    ),
     places: createPlaces(options.load, options.metrics),
-    webSockets: createConcurrencyLimit('sockets_of_key', options.maxSocketsPerKey, 'WebSockets'),
+    webSockets: createConcurrencyLimit('sockets_of_key', options.maxSocketsPerKey, 'WebSockets', rejectionMilliseconds),
     messages: createMessageBudget(),
   }
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { openEmbedded } from '@fusion-gateway/embedded'
+import { createEmbeddedDriver } from '@fusion-gateway/embedded'
 import { Sql } from '@fusion-gateway/sql'
+import { takePgliteWithoutTables } from '../../../test/support/recycled-pglite.ts'
 import { type Context, createContexts } from './blog/context.ts'
 import { PrismaClient } from './generated/prisma/client.ts'
 
@@ -17,7 +18,8 @@ export interface Blogs {
 
 /** Opens a database with two blogs, whose rows have the same ids. */
 export async function openBlogs(): Promise<Blogs> {
-  const driver = await openEmbedded('memory')
+  const { pglite, giveBack } = await takePgliteWithoutTables()
+  const driver = { ...createEmbeddedDriver(pglite), close: giveBack }
   for (const file of ['../../prisma-trees/search-fold.sql', 'tables.sql'])
     await driver.runScript(readFileSync(new URL(file, import.meta.url), 'utf8'))
   const plain = new PrismaClient({ adapter: driver.prismaAdapter })

@@ -79,6 +79,6 @@ CREATE INDEX ON "Post" ("blogId", coalesce("views", 9007199254740992), "id");
 CREATE INDEX ON "Post" ("blogId", coalesce("views", -1), "id");
 
 -- Searches with `mode: 'insensitive'`.
-CREATE EXTENSION btree_gin;
-CREATE EXTENSION pg_trgm;
+CREATE EXTENSION IF NOT EXISTS btree_gin;
+CREATE EXTENSION IF NOT EXISTS pg_trgm;
 CREATE INDEX ON "Post" USING gin (("blogId" || ''), search_fold("title") gin_trgm_ops);

@@ -36,7 +36,7 @@ export type { FollowedNodes, NodeAddress, OpenPool } from './postgres/followed-n
 export { listenOnPostgres } from './postgres/listener.ts'
 export { parseUrl, problemsOfUrl, unusedParametersOf } from './postgres/parse-url.ts'
 export { createConnectionClass, PipeliningPool } from './postgres/pipelining-pool.ts'
-export { serverOf } from './postgres/pool.ts'
+export { serverOf, valueTypes } from './postgres/pool.ts'
 export { openPostgres, type PostgresObservers } from './postgres/postgres.ts'
 export { createReplica, type ReplicaObserver } from './replicas/replica.ts'
 export { removeOlder } from './retention.ts'

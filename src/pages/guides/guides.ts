@@ -16,8 +16,10 @@ const maxSearchLength = 100
 export const guides = routePlugin('guides', (app) => {
   const files = new Map(listFiles().map((file) => [urlOf(file), file]))
   const pages = [...files.values()].filter((file) => file.endsWith('.md'))
-  const groups = readGroups(files)
   const sendTextPage = createTextPages({ sheets: ['guides.css'], hasForm: true })
+  let groups: ReturnType<typeof readGroups> | undefined
+  /** They have the titles of all pages, so they are read for the first browser. */
+  const findGroups = () => (groups ??= readGroups(files))
   /** Rendered when the first browser asks for them. */
   const articles = new Map<string, { readonly title: string; readonly article: string }>()
   /** Read for the first search. */
@@ -50,13 +52,13 @@ export const guides = routePlugin('guides', (app) => {
           .trim()
         if (text !== '') {
           sections ??= readSections(pages)
-          const body = `${writeMenu(groups, '', escapeHtml(text))}\n<article>\n${searchGuides(sections, text)}</article>`
+          const body = `${writeMenu(findGroups(), '', escapeHtml(text))}\n<article>\n${searchGuides(sections, text)}</article>`
           return respondConditionally(request, reply, sendTextPage(reply, 'Search · Fusion Gateway', body), 'everyone')
         }
         const { title, article } = articles.get(file) ?? { title: titleOf(file), article: renderPage(file, files) }
         articles.set(file, { title, article })
         const source = `<p class="source"><a href="${asked}.md">This page as Markdown</a></p>`
-        const body = `${writeMenu(groups, asked)}\n<article>\n${article}${source}</article>`
+        const body = `${writeMenu(findGroups(), asked)}\n<article>\n${article}${source}</article>`
         const page = sendTextPage(reply, `${title} · Fusion Gateway`, body)
         return respondConditionally(request, reply, page, 'everyone')
       },
@@ -68,7 +70,7 @@ export const guides = routePlugin('guides', (app) => {
     url: '/llms.txt',
     onSend: compressResponse,
     handler(request, reply) {
-      const text = writeLlmsText(groups, baseUrlOf(request))
+      const text = writeLlmsText(findGroups(), baseUrlOf(request))
       return respondConditionally(request, reply.type('text/plain; charset=utf-8'), text, 'everyone')
     },
   })

@@ -13,14 +13,15 @@ import { notFound, preconditionFailed, type StoredOperation, storeOperation, typ
 import { bodySchema, componentOf, inputSchema, type Json } from './json-schema.ts'
 import source from './texts.json' with { type: 'json' }
 
-/** Serves the OpenAPI document. It needs no key. */
+/** Serves the OpenAPI document. It needs no key, and is created for the first client that asks for it. */
 export const openApi = routePlugin<{ preparer: Preparer }>('openApi', (app, { preparer }) => {
-  const document = createOpenApiDocument(preparer)
+  let document: Json | undefined
   app.route({
     method: ['GET', 'HEAD'],
     url: '/openapi.json',
     onSend: compressResponse,
     async handler(request, reply) {
+      document ??= createOpenApiDocument(preparer)
       // Generated clients need an absolute URL.
       const servers = [{ url: baseUrlOf(request), description: 'The host of this document.' }]
       return respondConditionally(request, reply, JSON.stringify({ ...document, servers }), 'everyone')

@@ -13,7 +13,8 @@ import type { Evaluation } from './live-query.ts'
 export type FollowLive = (request: SubscriptionRequest, live: Live, acceptsPatches: boolean) => Promise<Results>
 
 /** Creates the functions that follow live queries. What they follow takes the place of a subscription. */
-export function createFollowLive(queries: LiveQueries, { subscriptions, unsent }: OperationLimits) {
+export function createFollowLive(queries: LiveQueries, limits: OperationLimits) {
+  const { subscriptions, unsent, rejectionMilliseconds } = limits
   /** @throws GatewayError if the query cannot be executed now, or too much is followed */
   async function follow(request: OperationRequest, live: Live, acceptsPatches: boolean): Promise<Follower> {
     const onEnd = await subscriptions.take(request.context.viewer)
@@ -34,7 +35,7 @@ export function createFollowLive(queries: LiveQueries, { subscriptions, unsent }
     } catch (error) {
       if (!live.isSubscription || !(error instanceof GatewayError) || !rejections.has(error.code)) throw error
       // As with other subscriptions, it is an event. Clients that try again at once would delay others.
-      await delayRejection()
+      await delayRejection(rejectionMilliseconds)
       return shown({ errors: [new GraphQLError(error.message, { originalError: error })] }, request)
     }
   }

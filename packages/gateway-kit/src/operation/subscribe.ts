@@ -29,7 +29,7 @@ interface SubscribeOptions {
  * @throws Interruption if the gateway or the database cannot start it now
  */
 export function createSubscribe({ admissions, limits }: SubscribeOptions): Subscribe {
-  const { subscriptions, unsent } = limits
+  const { subscriptions, unsent, rejectionMilliseconds } = limits
 
   return async (request) => {
     const release = await subscriptions.take(request.context.viewer)
@@ -38,7 +38,7 @@ export function createSubscribe({ admissions, limits }: SubscribeOptions): Subsc
       throw error
     })
     if (!(Symbol.asyncIterator in response.events)) {
-      await delayRejection()
+      await delayRejection(rejectionMilliseconds)
       release()
     }
     return response

@@ -187,7 +187,7 @@ export interface SentQuery extends pg.QueryArrayConfig {
 }
 
 function toQuery({ text, name, isShortRead }: Statement, parameters: readonly Parameter[]): SentQuery {
-  return { text, name, values: parameters as unknown[], rowMode: 'array', types, isShortRead }
+  return { text, name, values: parameters as unknown[], rowMode: 'array', types: valueTypes, isShortRead }
 }
 
 /**
@@ -201,10 +201,7 @@ type Parser = (text: string) => unknown
 
 const unchanged: Parser = (text) => text
 
-/**
- * The parsers of values that node-postgres would make objects of. The others are numbers, booleans, texts and lists of
- * them.
- */
+/** The parsers of values that node-postgres would make objects of. */
 const parsers = new Map<number, Parser>([
   [pg.types.builtins.DATE, unchanged],
   [pg.types.builtins.JSON, unchanged],
@@ -212,7 +209,8 @@ const parsers = new Map<number, Parser>([
   [pg.types.builtins.TIMESTAMPTZ, formatTime],
 ])
 
-const types = {
+/** The values of rows: numbers, booleans, texts and lists of them. */
+export const valueTypes: pg.CustomTypesConfig = {
   getTypeParser: (type: number, format?: 'text' | 'binary') =>
     parsers.get(type) ?? pg.types.getTypeParser(type, format as 'text'),
 }
