@@ -1,5 +1,5 @@
 import { globSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
+import { availableParallelism, totalmem } from 'node:os'
 import path from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
@@ -80,12 +80,16 @@ const others = [
   ...(chosen ? globSync(`${everywhere}/*.long.*`).filter((file) => !chosen.includes(file)) : []),
 ]
 
+/** What a worker takes, in bytes: it keeps the modules, the schema and up to three embedded databases. */
+const workerMemory = 2.5 * 1024 ** 3
+const memory = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY)
+
 /**
- * Tests of limits and faults wait for clocks, as clients do: one worker more than there are cores keeps the cores busy.
- * Those of the embedded database that take long start processes. Those on a server wait for its processes too.
+ * Tests wait for clocks, as clients do, and for processes: two workers more than there are cores keep the cores busy.
+ * Those of the embedded database that take long start processes.
  */
-const moreWorkers = set === 'rest' ? 0 : hasServer ? 2 : 1
-const maxWorkers = availableParallelism() + moreWorkers
+const wanted = availableParallelism() + (set === 'rest' ? 0 : 2)
+const maxWorkers = Math.max(1, Math.min(wanted, Math.floor(memory / workerMemory)))
 
 // A hundred processes load the same files: each file is compiled once.
 process.env['NODE_COMPILE_CACHE'] ??= path.join(import.meta.dirname, 'node_modules/.cache/compiled')

@@ -1,15 +1,20 @@
-// Prints what the tests took in the last run on this machine, and how that compares with the numbers in the repository.
-//
-//   node tools/suite.ts            the steps of the last `npm run test:all`, and the slowest files
-//   node tools/suite.ts --check    fails if the recorded numbers exceed their bounds: `npm run check` runs it
-//   node tools/suite.ts --record   writes the numbers of the last run into test/suite.json and CONTRIBUTING.md. With
-//                                  --factor F, the numbers of npm test are multiplied by F, on a machine that is slower
 import { existsSync, globSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { projectRoot } from '../test/support/docs.ts'
 import { allSuites } from '../test/support/long-suites.ts'
 import { type MeasuredRun, type MeasuredStep, measuredFolder, recordedFile } from '../test/support/measure.ts'
+
+const help = `node tools/suite.ts [OPTIONS]
+
+Prints what the steps of the last \`npm run test:all\` on this machine and its slowest files took, and how that compares with
+the numbers in the repository.
+
+  --check     fail if the recorded numbers exceed their bounds: \`npm run check\` runs it
+  --record    write the numbers of the last run into test/suite.json and CONTRIBUTING.md
+  --factor F  with --record, multiply the numbers of npm test by F, on a machine that is slower
+  --help      print this help
+`
 
 /** The numbers in the repository. */
 interface Recorded {
@@ -32,8 +37,17 @@ const maxExceptions = 10
 const shownFiles = 20
 
 const { values: options } = parseArgs({
-  options: { check: { type: 'boolean' }, record: { type: 'boolean' }, factor: { type: 'string', default: '1' } },
+  options: {
+    check: { type: 'boolean' },
+    record: { type: 'boolean' },
+    factor: { type: 'string', default: '1' },
+    help: { type: 'boolean' },
+  },
 })
+if (options.help) {
+  process.stdout.write(help)
+  process.exit()
+}
 /** The names of the long suites that are not test files. */
 const suites = new Set(allSuites().map(({ name }) => name))
 
