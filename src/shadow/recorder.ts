@@ -44,11 +44,13 @@ export async function createRecorder(file: string): Promise<Recorder> {
     if (error.code === 'EEXIST') throw new OperatorError(`The file ${file} exists. Give --record another name.`)
     throw new OperatorError(`The file ${file} cannot be created: ${error.message}`)
   })
-  // The proxy goes on when the disk is full.
+  // The proxy goes on when the disk is full. Writes after the first failure fail because the stream is closed.
   let failure: string | undefined
-  stream.on('error', (error) => {
-    failure = `the file cannot be written: ${error.message}`
-  })
+  const fail = ({ message }: Error) => {
+    failure ??= `the file cannot be written: ${message}`
+    return failure
+  }
+  stream.on('error', fail)
   const missing = new Map<string, number>()
   const miss = (reason: string) => missing.set(reason, (missing.get(reason) ?? 0) + 1)
   let recorded = 0
@@ -65,7 +67,7 @@ export async function createRecorder(file: string): Promise<Recorder> {
       const problem = problemOf(request)
       if (problem !== undefined) return void miss(problem)
       stream.write(`${JSON.stringify(toLine(request))}\n`, (error) => {
-        if (error) miss(`the file cannot be written: ${error.message}`)
+        if (error) miss(fail(error))
         else recorded += 1
       })
     },
