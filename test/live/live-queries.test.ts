@@ -159,12 +159,14 @@ describe.concurrent('a live query', () => {
       await follow('query @live { webhooks { nodes { enabled deliveries { nodes { status } } } } }'),
       await follow(`query @live { node(id: "${user.id}") { ... on User { name } } }`),
     ]
-    expect(await events.nextData()).toEqual(nodes('events', [{ type: 'USER_CREATED' }]))
+    // The log shows an event when the transactions before it have ended, which other tests have too.
+    let data = await events.nextData()
+    if (!JSON.stringify(data).includes('USER_CREATED')) data = await events.nextData()
+    expect(data).toEqual(nodes('events', [{ type: 'USER_CREATED' }]))
     expect(await webhooks.nextData()).toEqual(nodes('webhooks', []))
     expect(await node.nextData()).toEqual({ node: { name: 'A' } })
     const webhook = await make.webhook()
     const delivery = { status: 'FAILED' }
-    let data: unknown
     do data = await webhooks.nextData()
     while (!JSON.stringify(data).includes(JSON.stringify(delivery)))
     expect(data).toEqual(nodes('webhooks', [{ enabled: true, deliveries: { nodes: [delivery] } }]))
