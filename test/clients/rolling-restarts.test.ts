@@ -77,6 +77,9 @@ const clients: Record<string, (settings: Settings, sink: Sink) => () => unknown>
       url: `ws://127.0.0.1:${port}/graphql`,
       connectionParams: headers,
       retryWait: retryAtOnce,
+      // By default it ends when a connection cannot be opened, and counts the attempts, which are many without waits.
+      shouldRetry: () => true,
+      retryAttempts: Number.POSITIVE_INFINITY,
       on: { connected: () => sink.connected?.() },
     })
     client.subscribe({ query, variables }, sink)
