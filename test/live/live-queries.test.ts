@@ -1,11 +1,13 @@
 import { GatewayError } from '@fusion-gateway/base'
 import { type RateLimit, Reservation, unlimited } from '@fusion-gateway/limits'
+import pg from 'pg'
 import { applyPatch, type Operation } from 'rfc6902'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createKey, revokeKey } from '../../src/domain/credential/key.service.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
 import { addressOf, type EventStream, subscribe } from '../support/events.ts'
 import { factoriesFor } from '../support/factories.ts'
+import { hasServer } from '../support/postgresql.ts'
 import { completion, type Transport, transports } from '../support/transports.ts'
 
 let app: TestApp
@@ -178,6 +180,24 @@ describe.concurrent('a live query', () => {
     while (!JSON.stringify(data).includes('"enabled":false'))
     for (const stream of [events, webhooks, node]) stream.close()
   })
+
+  it.skipIf(!hasServer)(
+    'shows an event that was written before, when the transaction that it waits for ends',
+    async () => {
+      const { make, follow } = await start()
+      const older = new pg.Client({ connectionString: app.database.ownerUrl })
+      await older.connect()
+      await older.query('BEGIN')
+      await older.query('SELECT pg_current_xact_id()')
+      await make.user()
+      const events = await follow('query @live { events(last: 1) { nodes { type } } }')
+      expect(await events.nextData()).toEqual(nodes('events', []))
+      await older.query('COMMIT')
+      await older.end()
+      expect(await events.nextData()).toEqual(nodes('events', [{ type: 'USER_CREATED' }]))
+      events.close()
+    },
+  )
 
   it('has at last what the query has, whatever has changed, and never goes back', async () => {
     const { tenant, make, follow } = await start()

@@ -46,6 +46,9 @@ function createStallWatch(onStall: OnStall, log: Pick<EventLog, 'describeOldestW
   }
 }
 
+/** Where a follower starts that must not miss events which are written but wait for older transactions. */
+export const complete = Symbol('complete')
+
 export interface FeedOptions {
   readonly log: EventLog
   readonly driver: Pick<Driver, 'listen' | 'isDistributed' | 'isShared'>
@@ -134,20 +137,26 @@ export function createEventFeed({ log, driver, queue, onStall, onRead = () => un
 
     /**
      * @param after the position that the follower knows, or the id of its last event. Without it, the follower starts
-     *   now
+     *   now, or, if it is `complete`, after the last event that can be read now: later ones wait for older transactions
      * @param onPage called before each page that is read for this follower alone, because it is far behind
      * @throws GatewayError BAD_USER_INPUT if `after` is not a position in the log. Reading throws it if later events
      *   have been removed
      * @throws Interruption if the feed was closed
      * @throws if the database cannot be reached
      */
-    async follow(payer: Payer, after?: string, onPage?: () => Promise<unknown> | undefined): Promise<EventFollower> {
+    async follow(
+      payer: Payer,
+      after?: string | typeof complete,
+      onPage?: () => Promise<unknown> | undefined,
+    ): Promise<EventFollower> {
       const { tenantAppId } = payer
       await announcements.listen()
       const end = await log.readEnd(tenantAppId)
-      const position = after === undefined ? positionAt(end, payer) : parsePosition(after)
+      const lowest = lowestOf(positionAt(end, {}))
+      const now = after === complete ? { last: lowest, running: [] } : positionAt(end, payer)
+      const position = typeof after === 'string' ? parsePosition(after) : now
       if (!position || position.last >= end.begun) throw positionNotFound()
-      const tail = tails.get(tenantAppId) ?? new TenantTail(lowestOf(positionAt(end, {})))
+      const tail = tails.get(tenantAppId) ?? new TenantTail(lowest)
       tails.set(tenantAppId, tail)
       const follower: Follower = new Follower(tail, position, {
         async readPage(id) {

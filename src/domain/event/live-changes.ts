@@ -2,7 +2,7 @@ import type { Database } from '@fusion-gateway/database'
 import type { FollowedTenant, LiveChanges } from '@fusion-gateway/gateway-kit'
 import type { Model } from '@fusion-gateway/prisma-trees'
 import { statement } from '@fusion-gateway/sql'
-import type { EventFeed } from './event-feed.ts'
+import { complete, type EventFeed } from './event-feed.ts'
 
 /** The models of whose rows each change is an event (test/events/every-column.test.ts). */
 export const loggedModels: ReadonlySet<Model> = new Set<Model>(['User', 'Account', 'Profile', 'EmailRecord'])
@@ -69,7 +69,7 @@ export function liveChangesOf({ driver, sql }: Pick<Database, 'driver' | 'sql'>,
     },
 
     async followEvents(viewer, onEvents, onFailure) {
-      const follower = await events.follow(viewer)
+      const follower = await events.follow(viewer, complete)
       const follow = async () => {
         while (await follower.next()) onEvents()
       }
