@@ -119,11 +119,13 @@ async function readRecorded(
 ): Promise<VariablesOf> {
   const finder = createDocumentFinder(trusted && { ...trusted, others: 'log' })
   const variablesOf: VariablesOf = new Map()
+  let isFull = false
   for await (const request of requests) {
     const { query, operationName, variables = {} } = paramsOf(request, finder) ?? {}
     if (query === undefined) continue
     if (!variablesOf.has(query) && variablesOf.size === maxDocuments) {
-      onLeftOut(operationName ?? hash('sha256', query), `documents after the first ${maxDocuments}`)
+      if (!isFull) onLeftOut('Further documents', `documents after the first ${maxDocuments}`)
+      isFull = true
       continue
     }
     const byName = variablesOf.get(query) ?? new Map<string | undefined, Set<string>>()
@@ -139,9 +141,9 @@ async function readRecorded(
  * the gateway would refuse it, or no request before says which document that is.
  */
 function paramsOf({ method, target, body }: FullRequest, finder: DocumentFinder): GraphQLParams | undefined {
-  const { pathname, searchParams } = new URL(target, 'http://localhost')
-  if (pathname !== '/graphql') return undefined
   try {
+    const { pathname, searchParams } = new URL(target, 'http://localhost')
+    if (pathname !== '/graphql') return undefined
     const sent =
       method === 'GET' ? readQueryParams(Object.fromEntries(searchParams)) : readBodyParams(JSON.parse(body.toString()))
     const params = finder.find(sent, recordedTenant, silent)

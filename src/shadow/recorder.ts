@@ -56,8 +56,9 @@ export async function createRecorder(file: string): Promise<Recorder> {
   let recorded = 0
 
   /** Why a request cannot be written. */
-  function problemOf({ headers, body }: FullRequest): string | undefined {
+  function problemOf({ method, target, headers, body }: FullRequest): string | undefined {
     if (failure !== undefined) return failure
+    if (!isReadable({ method, target })) return 'the method or the path is none that --requests reads'
     if (headerIn(headers, 'content-encoding') !== undefined || !isUtf8(body)) return 'the body is not text'
     return stream.writableLength > maxWaitingBytes ? 'the disk is too slow' : undefined
   }
@@ -78,6 +79,10 @@ export async function createRecorder(file: string): Promise<Recorder> {
     },
   }
 }
+
+/** Whether `readRequests` accepts it. It ends at a line that it does not: `OPTIONS *` has no path. */
+const isReadable = ({ method, target }: Pick<FullRequest, 'method' | 'target'>) =>
+  /^[A-Z]{1,20}$/.test(method) && target.startsWith('/')
 
 function toLine({ method, target, headers, body }: FullRequest) {
   const kept = recordedHeaders.flatMap((name) => {

@@ -1,7 +1,10 @@
 import { hash } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { type IncomingMessage, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startUsageWriter } from '../../src/domain/usage/write-usage.ts'
 import { startTestApp, type TestApp, type TestTenant } from '../support/app.ts'
@@ -212,8 +215,14 @@ it('--record writes what clients send, and --operations sends their documents wi
     await post({ variables: { name: 'Barbara' }, extensions: automatic })
     await useInterface(url, tenant.key)
     await fetch(`${url}/users`, { method: 'POST', headers, body: Buffer.from([0xff]) })
+    // It has no path.
+    const options = request(url, { method: 'OPTIONS', path: '*', agent: false }).end()
+    const [response] = (await once(options, 'response')) as [IncomingMessage]
+    await text(response)
   })
-  expect(recording.output).toContain('12 requests recorded, 1 not (the body is not text).')
+  expect(recording.output).toContain(
+    '12 requests recorded, 1 not (the body is not text), 1 not (the method or the path is none that --requests reads).',
+  )
   expect(statSync(requests).mode & 0o777).toBe(0o600)
   const recorded = readFileSync(requests, 'utf8')
   expect(recorded).not.toContain(tenant.key)
